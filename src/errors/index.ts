@@ -1,0 +1,6 @@
+export { type ErrorCode, JobToolsError } from './base.js'
+export { DefinitionError } from './definition.js'
+export { InputError } from './input.js'
+export { RecordError, StoreError } from './store.js'
+export { AnswerError, OwnerError, UnknownTaskError, UnsupportedError } from './task.js'
+export { UpstreamError, type UpstreamErrorDetails, type UpstreamFault } from './upstream.js'
