@@ -1,5 +1,5 @@
-import type { Answers, JobTool } from '../define/index.js'
-import { type InputError, JobToolsError, StoreError, UpstreamError } from '../errors/index.js'
+import type { Answers } from '../define/index.js'
+import { JobToolsError, StoreError, UpstreamError } from '../errors/index.js'
 import type { JobRecord, PendingRecord, StoredRef, StoredResult } from '../store/records.js'
 import { requestCancel } from './cancel.js'
 import { runCreate, runOnJob } from './context.js'

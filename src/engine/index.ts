@@ -1,6 +1,7 @@
 export type { Started } from './create.js'
 export type { Caller, Deps, JobEvent, ResolvedTool } from './deps.js'
 export { Engine } from './engine.js'
-export { isRequired } from './questions.js'
+export { newTaskId, ownerHash } from './identity.js'
+export { isRequired, readAnswer } from './questions.js'
 export { type SweepReport, sweep } from './sweep.js'
 export { isOver, type ShownQuestion, type TaskStatus, type TaskView } from './view.js'

@@ -320,9 +320,9 @@ export class Records {
   }
 
   /** Claims a one-time value. @returns the value that stands: ours, or an earlier one. */
-  async claim(name: string, value: string, ttlMs: number): Promise<string> {
+  async claim(name: string, value: string, ttlMs: number | null): Promise<string> {
     const key = `once:${name}`
-    if (await this.backend.main.add(key, value, this.now() + ttlMs)) return value
+    if (await this.backend.main.add(key, value, ttlMs === null ? null : this.now() + ttlMs)) return value
     const standing = await this.backend.main.get(key)
     if (standing === undefined) throw new RecordError(key, 'vanished while it was read')
     return standing
