@@ -116,7 +116,9 @@ function sameList(one: readonly number[], other: readonly number[]): boolean {
 /** A task whose job has not been read yet. */
 export function firstSnapshot(task: LiveTask, policy: Policy, abilities: Abilities, now: number): Snapshot {
   const look: Look = { task, policy, abilities, now, hints: {} }
-  return nextSnapshot(look, { status: 'working', message: `Started: ${jobLabel(task.ref)}.`, open: [] })
+  const first = nextSnapshot(look, { status: 'working', message: `Started: ${jobLabel(task.ref)}.`, open: [] })
+  // Nothing has been seen yet, so nothing has changed since the task was made.
+  return { ...first, changedAt: task.job.createdAt }
 }
 
 /**

@@ -52,13 +52,18 @@ export function createHttpCore(options: HttpCoreOptions): HttpCore {
     const plan = planRequest(request, userAgent)
     const facts: RequestFacts = { ...plan, limitMs: limit.ms, redact: redactor.redact }
     const state = { renewed: false }
+    let earlier: PaceHints = {}
     for (let retry = 0; ; retry += 1) {
       if (limit.signal.aborted) throw timeoutError(facts, { stopped: limit.stopped(), sent: false })
       const attempt = await attemptOnce(plan, facts, limit, state)
-      if (!(attempt.outcome instanceof UpstreamError) || !plan.repeatable || retry >= retries) return attempt
+      // A success makes void what the faults before it said about pace.
+      if (!(attempt.outcome instanceof UpstreamError)) return attempt
+      earlier = joinHints(earlier, attempt.hints)
+      const failed = { outcome: attempt.outcome, hints: earlier }
+      if (!plan.repeatable || retry >= retries) return failed
       const pause = retryPause(attempt.outcome, retryDelay(retry, random))
       // Half of what is left is for the answer itself.
-      if (pause === undefined || pause > limit.remaining() / 2) return attempt
+      if (pause === undefined || pause > limit.remaining() / 2) return failed
       await sleep(pause, limit.signal)
     }
   }

@@ -1,4 +1,4 @@
-import { cleanText, type TailLimits, tailLines } from './clean.js'
+import { cap, cleanText, type TailLimits, tailLines } from './clean.js'
 
 /** How a log is shown. */
 export interface LogBlockOptions extends Partial<TailLimits> {
@@ -19,7 +19,14 @@ export const LOG_BYTES = 20_000
  * @param text the log
  */
 export function logBlock(text: string, options: LogBlockOptions = {}): string {
-  const title = cleanText(options.title ?? 'job log').replaceAll('\n', ' ')
+  // A title often holds the name of a step, which is no more trusted than the log.
+  const title = cap(
+    cleanText(options.title ?? 'job log')
+      .replace(/\s+/g, ' ')
+      .replace(/-{3,}/g, '--')
+      .trim(),
+    100,
+  )
   const tail = tailLines(cleanText(text), { lines: options.lines ?? LOG_LINES, bytes: options.bytes ?? LOG_BYTES })
   const body = defuse(tail.text.endsWith('\n') ? tail.text.slice(0, -1) : tail.text)
   if (body.trim() === '') return `----- ${title}: empty -----`
@@ -42,5 +49,5 @@ function leftOut(lines: number, bytes: number, unread: number): string {
 
 /** Rules of dashes are shortened, so that no line of the log looks like a mark. */
 function defuse(text: string): string {
-  return text.replace(/^([ \t]*)-{5,}(?=[ \t]*(?:begin|end)\b)/gim, '$1--')
+  return text.replace(/^([^\S\n]*)-{5,}(?=[^\S\n]*(?:begin|end)\b)/gim, '$1--')
 }

@@ -50,7 +50,8 @@ export function planRequest(request: HttpRequest, userAgent: string): Plan {
     body,
     headers: url.credentials ? (request.headers ?? {}) : harmlessOnly(request.headers ?? {}),
     defaults: {
-      accept: 'application/json',
+      // A log may be of any type.
+      accept: request.keepTail === true ? '*/*' : 'application/json',
       'user-agent': userAgent,
       ...(contentType === undefined ? {} : { 'content-type': contentType }),
     },

@@ -1,4 +1,4 @@
-import { UpstreamError } from '../errors/index.js'
+import { JobToolsError, UpstreamError } from '../errors/index.js'
 import type { ConnectionPool } from './agents.js'
 import { type CachedAnswer, type ConditionalCache, cacheKey, conditionOf } from './conditional.js'
 import { type Credentials, CredentialsFault, type ResolvedHeaders } from './credentials.js'
@@ -94,7 +94,11 @@ export function createSender({ now, pool, redactor, cache, credentials }: Sender
       const problem = error.aborted ? `${error.message} (${facts.limitMs.toLocaleString('en-US')} ms)` : error.message
       return credentialsError(facts, { header, problem, cause, refused })
     }
-    throw error
+    if (JobToolsError.isInstance(error)) throw error
+    // Nobody may see the errors of an HTTP client as they are: they carry the request with its headers.
+    const { message } = error instanceof Error ? error : { message: String(error) }
+    const failure = new NoAnswer({ aborted: false, sent: true, reused: false, code: undefined, message })
+    return noAnswerError(facts, failure, false)
   }
 
   function judge(
@@ -121,14 +125,15 @@ export function createSender({ now, pool, redactor, cache, credentials }: Sender
       const problem = cut === 'cut' ? 'with a body that was cut off' : 'with a body that cannot be decompressed'
       return bodyError(facts, status, `${problem} (${code ?? 'no code'})`)
     }
-    const isSuccess = status >= 200 && status < 300
-    if (isSuccess && body.kind === 'broken') {
+    // Only a success must be readable: of the other statuses that a caller accepts, the status is the answer. A log is any text.
+    const mustRead = status >= 200 && status < 300 && !plan.limits(status).keepTail
+    if (mustRead && body.kind === 'broken') {
       return bodyError(facts, status, 'with broken JSON', {
         detail: upstreamWords(body, redactor.redact),
         cause: body.cause,
       })
     }
-    if (isSuccess && body.kind === 'html' && expectsJson(facts.accept)) {
+    if (mustRead && body.kind === 'html' && expectsJson(facts.accept)) {
       return bodyError(facts, status, 'with HTML where JSON was due', { detail: upstreamWords(body, redactor.redact) })
     }
     return { status, headers, body: body.value, text, droppedBytes: received.droppedBytes }

@@ -141,7 +141,7 @@ export function createJobTools(options: JobToolsOptions): JobTools {
   const sharedSecret = async (): Promise<string | Uint8Array> => {
     if (options.secret !== undefined) return options.secret
     const fresh = Buffer.from(random(SECRET_BYTES)).toString('base64url')
-    return (await engine()).deps.records.claim("secret", fresh, null)
+    return (await engine()).deps.records.claim('secret', fresh, null)
   }
   const host: Host = {
     tools,

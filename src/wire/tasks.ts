@@ -87,12 +87,10 @@ export function taskHandlers(methods: TaskMethods) {
       return { resultType: 'complete', ...detailedTask(view, client) }
     }),
     'tasks/update': guarded('tasks/update', async (params, ctx) => {
-      const { taskId, inputResponses } = params
       const engine = await methods.engine()
-      const caller = methods.caller(ctx)
-      // Judged after the id: whether the task exists must not depend on what else is wrong.
-      const responses = isRecord(inputResponses) ? inputResponses : undefined
-      await engine.answer(taskId, caller, responses ?? {})
+      const responses = responsesOf(ctx)
+      await engine.answer(params.taskId, methods.caller(ctx), responses ?? {})
+      // Judged after the id: whether a task exists must not show in what else is said to be wrong.
       if (!responses) throw invalidParams('inputResponses must be an object of elicitation results by key')
       return { resultType: 'complete' }
     }),
@@ -104,6 +102,12 @@ export function taskHandlers(methods: TaskMethods) {
   }
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** The SDK lifts `inputResponses` out of the params, and leaves out what is no bare result: that is put back, to be refused. */
+function responsesOf(ctx: ServerContext): Params | undefined {
+  const { inputResponses, droppedInputResponseKeys = [] } = ctx.mcpReq
+  if (!inputResponses && droppedInputResponseKeys.length === 0) return undefined
+  return Object.fromEntries([
+    ...Object.entries(inputResponses ?? {}),
+    ...droppedInputResponseKeys.map((key) => [key, undefined]),
+  ])
 }
