@@ -8,9 +8,11 @@ import type { Caller, Deps, ResolvedTool } from './deps.js'
 import { Flights } from './flights.js'
 import { loadOwned } from './identity.js'
 import { type LookOptions, lookAtJob } from './look.js'
+import { Quota } from './quota.js'
 import { type SweepReport, sweep } from './sweep.js'
 import { type TaskView, viewOfEnd } from './view.js'
 import { type WaitOptions, waitForTask } from './wait.js'
+import { Watches } from './watch.js'
 
 /** An ended task is not worth polling; the interval only fills the field. */
 const ENDED_INTERVAL_MS = 60_000
@@ -24,7 +26,17 @@ export class Engine {
   readonly looking = new Flights<TaskView>()
   readonly stopping = new Flights<CancelIntent | undefined>()
 
+  /** Tasks that somebody listens to. */
+  readonly watches = new Watches(this)
+  /** Subscriptions per owner. */
+  readonly quota = new Quota()
+
   constructor(readonly deps: Deps) {}
+
+  /** Loads a task for its owner. @throws UnknownTaskError, StoreError, RecordError. */
+  load(taskId: unknown, caller: Caller): Promise<StoredTask> {
+    return loadOwned(this.deps, taskId, caller)
+  }
 
   /** Starts a job. See `startJob`. */
   start(tool: ResolvedTool, input: unknown, caller: Caller, answers: Answers = {}, id?: string): Promise<Started> {
@@ -36,7 +48,7 @@ export class Engine {
    * @throws UnknownTaskError, StoreError, RecordError.
    */
   async look(taskId: unknown, caller: Caller, options?: LookOptions): Promise<TaskView> {
-    return this.view(await loadOwned(this.deps, taskId, caller), options)
+    return this.view(await this.load(taskId, caller), options)
   }
 
   /** The state of a loaded task now. */
@@ -49,12 +61,16 @@ export class Engine {
 
   /** Takes answers to open questions. See `takeAnswers`. @throws UnknownTaskError, AnswerError, StoreError. */
   async answer(taskId: unknown, caller: Caller, responses: Readonly<Record<string, unknown>>): Promise<void> {
-    await takeAnswers(this, await loadOwned(this.deps, taskId, caller), responses)
+    const stored = await this.load(taskId, caller)
+    await takeAnswers(this, stored, responses)
+    if (stored.kind === 'job') this.watches.nudge(stored.job.id)
   }
 
   /** Stores the wish to cancel and sends it on. @throws UnknownTaskError, StoreError. */
   async cancel(taskId: unknown, caller: Caller): Promise<void> {
-    await requestCancel(this, await loadOwned(this.deps, taskId, caller))
+    const stored = await this.load(taskId, caller)
+    await requestCancel(this, stored)
+    if (stored.kind === 'job') this.watches.nudge(stored.job.id)
   }
 
   /** Looks again and again until the task is over, asks something, or the time is up. */

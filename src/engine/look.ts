@@ -283,5 +283,6 @@ export async function finish(
   if (standing === end)
     deps.emit({ type: 'ended', taskId: end.id, tool: end.tool, status: end.status, message: end.message })
   deps.background(deps.records.tidy(end.id, task.questions.length))
+  engine.watches.nudge(end.id)
   return viewOfEnd(standing, tool.policy.pollIntervalMs)
 }

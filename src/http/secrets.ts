@@ -99,12 +99,14 @@ function credentialParts(name: string, value: string): string[] {
 
 function spellingsOf(value: string): readonly string[] {
   const encoded = encodeURIComponent(value.toWellFormed())
+  const form = new URLSearchParams({ '': value }).toString().slice(1)
   const base64 = Buffer.from(value).toString('base64').replace(/=+$/, '')
   return [
     ...new Set([
       value,
       encoded,
-      encoded.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase()),
+      form,
+      ...[encoded, form].map((text) => text.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase())),
       JSON.stringify(value).slice(1, -1),
       base64,
       base64.replaceAll('+', '-').replaceAll('/', '_'),

@@ -1,10 +1,4 @@
-import {
-  type CreateMcpHandlerOptions,
-  createMcpHandler,
-  type McpHttpHandler,
-  McpServer,
-  type McpServerFactory,
-} from '@modelcontextprotocol/server'
+import { McpServer, type McpServerFactory } from '@modelcontextprotocol/server'
 
 /** The name and version a server gives of itself. */
 export interface ServerInfo {
@@ -27,9 +21,4 @@ export function serverFactory(
     attach(made)
     return made
   }
-}
-
-/** The SDK's web handler over such a factory. */
-export function httpHandler(factory: McpServerFactory, options?: CreateMcpHandlerOptions): McpHttpHandler {
-  return createMcpHandler(factory, options)
 }

@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import type { CreateMcpHandlerOptions, McpHttpHandler, McpServer, McpServerFactory } from '@modelcontextprotocol/server'
+import {
+  type CreateMcpHandlerOptions,
+  createMcpHandler,
+  type McpHttpHandler,
+  type McpServer,
+  type McpServerFactory,
+} from '@modelcontextprotocol/server'
 import type { ServeStdioOptions, StdioServerHandle } from '@modelcontextprotocol/server/stdio'
 import { checkPolicy, type JobTool, type PolicyOptions, resolvePolicy } from '../define/index.js'
 import { type Deps, Engine, type JobEvent, type ResolvedTool, type SweepReport, sweep } from '../engine/index.js'
@@ -8,8 +14,9 @@ import { createHttpCore } from '../http/index.js'
 import { openBackend, Records, type StoreInput } from '../store/index.js'
 import { type AskCodec, askCodec } from '../wire/index.js'
 import { attachTo, type Host } from './attach.js'
-import { httpHandler, type ServerInfo, serverFactory } from './handler.js'
-import { callerOf, defaultOwner, type OwnerOption } from './owner.js'
+import { type ServerInfo, serverFactory } from './handler.js'
+import { withTaskStreams } from './listen-http.js'
+import { callerOf, defaultOwner, type OwnerOption, ownerContext } from './owner.js'
 import { stdioServer } from './stdio.js'
 
 /** What `createJobTools` takes. */
@@ -46,6 +53,11 @@ export interface JobTools {
    * `options` are those of the SDK's `createMcpHandler`.
    */
   handler(server: ServerInfo | McpServerFactory, options?: CreateMcpHandlerOptions): McpHttpHandler
+  /**
+   * Serves task notifications (`subscriptions/listen` with `taskIds`) under a handler that you already have. `handler` does so by
+   * itself.
+   */
+  wrap(handler: McpHttpHandler): McpHttpHandler
   /** Serves standard input and output, for a desktop host. */
   serveStdio(server: ServerInfo | McpServerFactory, options?: ServeStdioOptions): Promise<StdioServerHandle>
   /** Does what is due on all tasks, where the store can list them. For a cron job; nothing depends on it. */
@@ -147,7 +159,7 @@ export function createJobTools(options: JobToolsOptions): JobTools {
     tools,
     handleTools,
     engine,
-    caller: (ctx) => callerOf(owner, ctx),
+    caller: (ctx) => callerOf(owner, ownerContext(ctx.http?.authInfo, ctx.http?.req)),
     askCodec: () => {
       codec ??= sharedSecret().then(askCodec)
       codec.catch(() => {
@@ -164,19 +176,29 @@ export function createJobTools(options: JobToolsOptions): JobTools {
     attachTo(host, server)
     attached.add(server)
   }
+  const listenHost = { engine, owner }
+  const wrapped = new Set<McpHttpHandler>()
+  const wrap = (inner: McpHttpHandler) => {
+    const outer = withTaskStreams(listenHost, inner)
+    wrapped.add(outer)
+    return outer
+  }
   return {
     attach,
-    handler: (server, handlerOptions) => httpHandler(serverFactory(server, attach), handlerOptions),
+    handler: (server, handlerOptions) => wrap(createMcpHandler(serverFactory(server, attach), handlerOptions)),
+    wrap,
     serveStdio: async (server, stdioOptions) => {
       // A store that cannot be opened should stop a desktop server at once, with its reason.
       await engine()
-      return stdioServer(serverFactory(server, attach), stdioOptions)
+      return stdioServer(listenHost, serverFactory(server, attach), stdioOptions)
     },
     sweep: async () => (await engine()).sweep(),
     close: async () => {
+      for (const handler of wrapped) await handler.close()
+      const opened = await opening?.catch(() => undefined)
+      opened?.watches.close()
       while (pending.size > 0) await Promise.all(pending)
       http.close()
-      const opened = await opening?.catch(() => undefined)
       await opened?.deps.records.backend.close()
     },
   }

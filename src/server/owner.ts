@@ -1,4 +1,3 @@
-import type { ServerContext } from '@modelcontextprotocol/server'
 import type { CallerAuth } from '../define/index.js'
 import type { Caller } from '../engine/index.js'
 import { OwnerError } from '../errors/index.js'
@@ -23,13 +22,17 @@ function subjectOf(value: unknown): string | undefined {
 }
 
 /**
- * Who sends this request.
+ * Who sends a request.
  * @throws OwnerError for an authenticated request without a subject: a task must not be bound to nobody.
  */
-export function callerOf(owner: OwnerOption, ctx: ServerContext): Caller {
-  const authInfo: CallerAuth | undefined = ctx.http?.authInfo
-  const request = ctx.http?.req
-  const subject = subjectOf(owner({ ...(authInfo ? { authInfo } : {}), ...(request ? { request } : {}) }))
+export function callerOf(owner: OwnerOption, ctx: OwnerContext): Caller {
+  const { authInfo } = ctx
+  const subject = subjectOf(owner(ctx))
   if (subject === undefined && authInfo) throw new OwnerError()
   return { subject: subject ?? null, authInfo }
+}
+
+/** What the SDK knows of a request, as an `owner` function sees it. */
+export function ownerContext(authInfo: CallerAuth | undefined, request: Request | undefined): OwnerContext {
+  return { ...(authInfo ? { authInfo } : {}), ...(request ? { request } : {}) }
 }

@@ -1,7 +1,17 @@
 export { type AskCodec, askCodec, askFirst } from './ask.js'
 export { admit, answerFor, type JobCall, serveCall } from './call.js'
-export { toProtocolError } from './errors.js'
+export { invalidParams, tasksRequired, toProtocolError } from './errors.js'
 export { registerHandleTools } from './handle-tools.js'
 export { shapeListing } from './list.js'
+export {
+  acknowledge,
+  endOf,
+  idsOf,
+  isAcknowledgement,
+  isEnd,
+  type TaskListen,
+  taskListen,
+  taskNotification,
+} from './listen.js'
 export { clientFacts, TASKS_EXTENSION } from './request.js'
 export { anyParams, taskHandlers } from './tasks.js'

@@ -31,18 +31,21 @@ function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function clientFacts(server: Server, ctx: ServerContext): ClientFacts {
-  const modern = (server.getNegotiatedProtocolVersion() ?? '') >= MODERN
-  const capabilities: unknown = modern
-    ? member(ctx.mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY)
-    : server.getClientCapabilities()
+/** What capabilities, as a client declares them, mean for us. */
+export function capabilityFacts(capabilities: unknown): Omit<ClientFacts, 'modern'> {
   const elicitation = member(capabilities, 'elicitation')
   const named = isObject(elicitation) && Object.keys(elicitation).some((mode) => mode === 'form' || mode === 'url')
   return {
-    modern,
-    declaresTasks: modern && isObject(member(member(capabilities, 'extensions'), TASKS_EXTENSION)),
+    declaresTasks: isObject(member(member(capabilities, 'extensions'), TASKS_EXTENSION)),
     // `elicitation: {}` is the older way to say "forms".
     canAskForm: isObject(elicitation) && (!named || isObject(member(elicitation, 'form'))),
     canAskUrl: isObject(member(elicitation, 'url')),
   }
+}
+
+/** The facts of the request that is being served. */
+export function clientFacts(server: Server, ctx: ServerContext): ClientFacts {
+  const modern = (server.getNegotiatedProtocolVersion() ?? '') >= MODERN
+  if (modern) return { ...capabilityFacts(member(ctx.mcpReq.envelope, CLIENT_CAPABILITIES_META_KEY)), modern }
+  return { ...capabilityFacts(server.getClientCapabilities()), declaresTasks: false, modern }
 }
