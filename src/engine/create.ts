@@ -66,7 +66,7 @@ export async function startJob(
   }
   if (launched.kind === 'bound') return { kind: 'task', view: boundView(tool, launched.job, deps.now()) }
   if (launched.kind === 'refused') {
-    await deps.records.dropPending(id)
+    await deps.records.forget(pending)
     return { kind: 'result', result: refusedResult(launched.reason) }
   }
   const result = unknownResult(pending, launched.reason)

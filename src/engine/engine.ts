@@ -3,10 +3,12 @@ import { StoreError } from '../errors/index.js'
 import type { CancelIntent, StoredTask } from '../store/records.js'
 import { takeAnswers } from './answer.js'
 import { requestCancel } from './cancel.js'
+import { cancelAndEnd } from './cancel-end.js'
 import { type Launched, lookAtPending, type Started, startJob } from './create.js'
 import type { Caller, Deps, ResolvedTool } from './deps.js'
 import { Flights } from './flights.js'
 import { loadOwned } from './identity.js'
+import { listTasks, type TaskPage } from './list.js'
 import { type LookOptions, lookAtJob } from './look.js'
 import { Quota } from './quota.js'
 import { type SweepReport, sweep } from './sweep.js'
@@ -71,6 +73,20 @@ export class Engine {
     const stored = await this.load(taskId, caller)
     await requestCancel(this, stored)
     if (stored.kind === 'job') this.watches.nudge(stored.job.id)
+  }
+
+  /**
+   * Cancels a task for good, as revision 2025-11-25 wants it: the upstream is asked to stop, and unless the job has ended by then
+   * the task is cancelled whatever becomes of the job.
+   * @throws UnknownTaskError, UnsupportedError where the job cannot be cancelled, StoreError.
+   */
+  async cancelAndEnd(taskId: unknown, caller: Caller): Promise<TaskView> {
+    return cancelAndEnd(this, await this.load(taskId, caller))
+  }
+
+  /** A page of the caller's own tasks, as they were last seen. @throws StoreError. */
+  list(caller: Caller, cursor: string | undefined, size: number): Promise<TaskPage> {
+    return listTasks(this, caller, cursor, size)
   }
 
   /** Looks again and again until the task is over, asks something, or the time is up. */

@@ -12,7 +12,8 @@ import {
   serveCall,
   shapeListing,
   TASKS_EXTENSION,
-  taskHandlers,
+  taskCapabilities2025,
+  taskMethods,
   toProtocolError,
 } from '../wire/index.js'
 import { type Handler, Seam } from './seam.js'
@@ -21,6 +22,8 @@ import { type Handler, Seam } from './seam.js'
 export interface Host {
   readonly tools: ReadonlyMap<string, ResolvedTool>
   readonly handleTools: boolean
+  /** Whether the store can list an owner's tasks. */
+  readonly canList: boolean
   readonly engine: () => Promise<Engine>
   readonly caller: (ctx: ServerContext) => Caller
   readonly askCodec: () => Promise<AskCodec>
@@ -34,6 +37,8 @@ export interface Host {
 interface Slot {
   /** The state the client sent, before the host's own verification could see it. */
   requestState: unknown
+  /** The call asked for a task as revision 2025-11-25 has them. */
+  task: boolean
   value?: Result
   error?: Error
 }
@@ -53,12 +58,12 @@ const REPLACED =
 export function attachTo(host: Host, mcp: McpServer): void {
   const { server } = mcp
   if (mcp.isConnected()) throw new Error('jobs.attach(server) must come before the server is connected to a transport.')
-  server.registerCapabilities({ extensions: { [TASKS_EXTENSION]: {} } })
+  server.registerCapabilities({ extensions: { [TASKS_EXTENSION]: {} }, ...taskCapabilities2025(host.canList) })
   for (const tool of host.tools.values()) registerJobTool(host, mcp, tool)
   if (host.handleTools) registerHandles(host, mcp)
   replaceCall(host, server)
   replaceList(host, server)
-  const methods = taskHandlers({ server, engine: host.engine, caller: host.caller })
+  const methods = taskMethods({ server, engine: host.engine, caller: host.caller })
   for (const [method, handler] of Object.entries(methods)) chainTaskMethod(server, method, handler)
 }
 
@@ -108,10 +113,12 @@ async function callTool(
   slot: Slot,
 ) {
   const client = clientFacts(server, ctx)
-  admit(tool, client)
+  // A 2026 request may carry a stray `task`: it means nothing there.
+  const asTask = slot.task && !client.modern
+  if (!asTask) admit(tool, client)
   const caller = host.caller(ctx)
   const engine = await host.engine()
-  const call: JobCall = { engine, tool, input, caller, client, ctx, answers: {}, handleTools: host.handleTools }
+  const call: JobCall = { engine, tool, input, caller, client, ctx, answers: {}, handleTools: host.handleTools, asTask }
   const asked = await askFirst({ ...call, codec: host.askCodec, requestState: slot.requestState })
   if (asked.kind === 'reply') return asked.reply
   slot.value =
@@ -127,7 +134,7 @@ function replaceCall(host: Host, server: Server): void {
   if (!taken) throw new Error('The server has no tools/call handler to build on.')
   const handler: Handler = async (request, ctx) => {
     if (!host.tools.has(String(request.params?.name))) return taken(request, ctx)
-    const slot: Slot = { requestState: ctx.mcpReq.requestState() }
+    const slot: Slot = { requestState: ctx.mcpReq.requestState(), task: isObject(request.params?.task) }
     // The host may verify *its* request state; ours would be refused before our code runs.
     const mcpReq: Carrier = { ...ctx.mcpReq, requestState: () => undefined, [SLOT]: slot }
     const result = await taken(request, { ...ctx, mcpReq })
@@ -141,7 +148,12 @@ function replaceCall(host: Host, server: Server): void {
 function replaceList(host: Host, server: Server): void {
   const taken = Seam.take(server, 'tools/list')
   if (!taken) throw new Error('The server has no tools/list handler to build on.')
-  const names = { jobs: new Set(host.tools.keys()), handleTools: host.handleTools }
+  const jobs = new Map(
+    [...host.tools].map(
+      ([name, tool]) => [name, tool.policy.withoutTasks === 'reject' ? 'required' : 'optional'] as const,
+    ),
+  )
+  const names = { jobs, handleTools: host.handleTools }
   const handler: Handler = async (request, ctx) => {
     const current = Seam.take(server, 'tools/call')
     if (current && !ours.has(current)) {
@@ -173,4 +185,8 @@ function chainTaskMethod(
 
 function isUnknownTask(error: unknown): boolean {
   return error instanceof Error && error.message === 'Task not found'
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -11,7 +11,7 @@ import { checkPolicy, type JobTool, type PolicyOptions, resolvePolicy } from '..
 import { type Deps, Engine, type JobEvent, type ResolvedTool, type SweepReport, sweep } from '../engine/index.js'
 import { DefinitionError } from '../errors/index.js'
 import { createHttpCore } from '../http/index.js'
-import { openBackend, Records, type StoreInput } from '../store/index.js'
+import { canList, openBackend, Records, type StoreInput } from '../store/index.js'
 import { type AskCodec, askCodec } from '../wire/index.js'
 import { attachTo, type Host } from './attach.js'
 import { type ServerInfo, serverFactory } from './handler.js'
@@ -158,6 +158,7 @@ export function createJobTools(options: JobToolsOptions): JobTools {
   const host: Host = {
     tools,
     handleTools,
+    canList: canList(options.store),
     engine,
     caller: (ctx) => callerOf(owner, ownerContext(ctx.http?.authInfo, ctx.http?.req)),
     askCodec: () => {

@@ -13,6 +13,7 @@ import type { Backend } from './types.js'
  *   ans:ID:N    the Nth question is spoken for: claimed, sent, or closed by the upstream
  *   cancel:ID   the client wants it cancelled
  *   end:ID      the outcome, complete in itself: nothing else is needed to answer from then on
+ *   own:OWNER:TIME:ID   finds an owner's tasks, where the store can list
  *   soft: snap:ID, and the leases look:ID and stop:ID
  */
 
@@ -165,6 +166,11 @@ function runningExpiry(record: PendingRecord): number | null {
   return record.deadlineAt === null ? null : record.deadlineAt + record.retentionMs + UNSEEN_MS
 }
 
+/** Base64url has no colon, and 15 digits of milliseconds last for 30,000 years: the keys sort by age. */
+function ownKey(record: TaskIdentity): string {
+  return `own:${record.owner ?? ''}:${String(record.createdAt).padStart(15, '0')}:${record.id}`
+}
+
 /** Until when an outcome is readable. */
 export function readableUntil(end: EndRecord): number {
   return end.endedAt + end.retentionMs
@@ -212,12 +218,34 @@ export class Records {
 
   /** Writes ahead of a create. */
   async addPending(record: PendingRecord): Promise<void> {
-    await this.backend.main.add(`new:${record.id}`, encode(record), runningExpiry(record))
+    // Side by side, so that a store that flushes flushes once.
+    await Promise.all([
+      this.backend.main.add(`new:${record.id}`, encode(record), runningExpiry(record)),
+      this.own(record, runningExpiry(record)),
+    ])
+  }
+
+  private async own(record: TaskIdentity, expiresAt: number | null): Promise<void> {
+    if (this.backend.keys) await this.backend.main.set(ownKey(record), '', expiresAt)
   }
 
   /** Drops the record of a create that certainly made no job. */
   async dropPending(id: string): Promise<void> {
     await this.backend.main.delete(`new:${id}`)
+  }
+
+  /** Forgets a task that never came to be. */
+  async forget(record: PendingRecord): Promise<void> {
+    await this.dropPending(record.id)
+    if (this.backend.keys) await this.backend.main.delete(ownKey(record))
+  }
+
+  /** An owner's tasks, newest first, as `TIME:ID`. Empty where the store cannot list. */
+  async owned(owner: string | null): Promise<string[]> {
+    const prefix = `own:${owner ?? ''}:`
+    const found: string[] = []
+    for await (const key of this.backend.keys?.(prefix) ?? []) found.push(key.slice(prefix.length))
+    return found.sort().reverse()
   }
 
   /** Binds the task to its job. */
@@ -276,7 +304,11 @@ export class Records {
   /** Writes the outcome: the first one stands. @returns the outcome that stands. */
   async end(outcome: EndRecord): Promise<EndRecord> {
     const key = `end:${outcome.id}`
-    const first = await this.backend.main.add(key, encode(outcome), readableUntil(outcome) + SLACK_MS)
+    const expiry = readableUntil(outcome) + SLACK_MS
+    const [first] = await Promise.all([
+      this.backend.main.add(key, encode(outcome), expiry),
+      this.own(outcome, readableUntil(outcome)),
+    ])
     const standing = first ? outcome : decode(endSchema, key, await this.backend.main.get(key))
     if (!standing) throw new RecordError(key, 'vanished while it was read')
     return standing

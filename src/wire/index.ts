@@ -14,4 +14,5 @@ export {
   taskNotification,
 } from './listen.js'
 export { clientFacts, TASKS_EXTENSION } from './request.js'
-export { anyParams, taskHandlers } from './tasks.js'
+export { anyParams, taskMethods } from './tasks.js'
+export { createTaskResult2025, taskCapabilities2025 } from './tasks-2025.js'

@@ -10,7 +10,8 @@ interface Listed {
 
 /** Which tools of a listing are ours. */
 export interface Ours {
-  jobs: ReadonlySet<string>
+  /** Job tools, with what revision 2025-11-25 calls their task support. */
+  jobs: ReadonlyMap<string, 'optional' | 'required'>
   handleTools: boolean
 }
 
@@ -25,9 +26,10 @@ export function shapeListing(listing: Result, ours: Ours, client: ClientFacts): 
   const shaped = tools
     .filter((tool) => !(ours.handleTools && client.declaresTasks && HANDLES.has(tool.name)))
     .map((tool) => {
-      if (!ours.jobs.has(tool.name) || client.declaresTasks || tool.outputSchema === undefined) return tool
+      const support = ours.jobs.get(tool.name)
+      if (support === undefined || client.declaresTasks) return tool
       const { outputSchema: _, ...rest } = tool
-      return rest
+      return client.modern ? rest : { ...rest, execution: { taskSupport: support } }
     })
   // Two clients now see two listings: a shared cache must not hand one the other's, whatever the host's hint says.
   return { ...listing, tools: shaped, ...(client.modern ? { cacheScope: 'private' } : {}) }

@@ -1,9 +1,10 @@
-import type { Server, ServerContext } from '@modelcontextprotocol/server'
+import type { Result, Server, ServerContext } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import type { Caller, Engine, TaskView } from '../engine/index.js'
 import { elicitation, forClient } from './elicitation.js'
 import { invalidParams, methodNotFound, tasksRequired, toProtocolError } from './errors.js'
 import { type ClientFacts, clientFacts } from './request.js'
+import { taskHandlers2025 } from './tasks-2025.js'
 
 /** The members that `CreateTaskResult` and `tasks/get` share (SEP-2663). */
 function taskMembers(view: TaskView) {
@@ -62,12 +63,33 @@ export interface TaskMethods {
 
 type Params = Record<string, unknown>
 
-/** The three methods of the extension, for `setRequestHandler`. */
-export function taskHandlers(methods: TaskMethods) {
+/** A handler of one method, as `setRequestHandler` takes it. */
+export type TaskHandler = (params: Params, ctx: ServerContext) => Promise<Result>
+
+/**
+ * The task methods of both revisions, by name: the connection's revision says which one serves a request. A method that the
+ * revision does not have is `-32601`.
+ */
+export function taskMethods(methods: TaskMethods): Record<string, TaskHandler> {
+  const modern: Record<string, TaskHandler> = taskHandlers(methods)
+  const older: Record<string, TaskHandler> = taskHandlers2025(methods)
+  const names = [...new Set([...Object.keys(modern), ...Object.keys(older)])]
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      async (params: Params, ctx: ServerContext) => {
+        const handler = (clientFacts(methods.server, ctx).modern ? modern : older)[name]
+        if (!handler) throw methodNotFound()
+        return handler(params, ctx)
+      },
+    ]),
+  )
+}
+
+/** The three methods of the extension. */
+function taskHandlers(methods: TaskMethods) {
   const gate = (method: string, ctx: ServerContext): ClientFacts => {
     const client = clientFacts(methods.server, ctx)
-    // On 2025 connections these methods are those of another extension, or unknown.
-    if (!client.modern) throw methodNotFound()
     if (!client.declaresTasks) throw tasksRequired(method)
     return client
   }
