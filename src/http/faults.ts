@@ -156,7 +156,5 @@ export function harmless(error: unknown, redact: (text: string) => string): Erro
     cause.name = error.name
     if ('code' in error && typeof error.code === 'string') Object.assign(cause, { code: error.code })
   }
-  // The stack would repeat the message as it was.
-  cause.stack = `${cause.name}: ${cause.message}`
   return cause
 }

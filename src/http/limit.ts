@@ -1,5 +1,10 @@
 import { performance } from 'node:perf_hooks'
 
+/** Timers may fire this much before their time by the precise clock. What is left then is no time to send anything in. */
+const EARLY_MS = 2
+/** A signal that ends the operation this close to its limit is the same limit, kept by somebody else's timer. */
+const SAME_MS = 25
+
 /** The time limit of one request. */
 export interface Limit {
   /** Aborted when the limit passes or the operation is stopped. */
@@ -28,13 +33,13 @@ export function startLimit(outer: AbortSignal, deadline: number, budgetMs: numbe
   const abort = () => controller.abort()
   // Timers hold 32 bits; a longer limit would fire at once.
   const timer = setTimeout(abort, Math.min(2 ** 31 - 1, Math.max(0, until - start)))
-  if (outer.aborted || until <= start) abort()
+  if (outer.aborted || until - start < EARLY_MS) abort()
   else outer.addEventListener('abort', abort, { once: true })
   return {
     signal: controller.signal,
     ms: ownMs !== undefined && until < deadline ? ownMs : budgetMs,
     remaining,
-    stopped: () => outer.aborted && remaining() > 0,
+    stopped: () => outer.aborted && remaining() > SAME_MS,
     end() {
       clearTimeout(timer)
       outer.removeEventListener('abort', abort)

@@ -52,7 +52,7 @@ describe('the time limit', () => {
 
   it('is one for all requests of an operation', async () => {
     const { baseUrl, hits } = await serve((hit, res) => {
-      if (hit.url === '/first') setTimeout(() => json(res, 200, {}), 150)
+      if (hit.url !== '/second') json(res, 200, {})
     })
     const { bind, at } = client(baseUrl)
     const http = bind(200)
@@ -147,6 +147,16 @@ describe('connections that fail', () => {
     const error = await client(baseUrl).fault('x', { method: 'POST' })
     expect(error).toMatchObject({ fault: 'network', transient: true, noEffect: false })
     expect(error.message).toBe('POST /{} closed the connection without an answer (ECONNRESET)')
+  })
+
+  it('on a kept connection may have had an effect', async () => {
+    const { baseUrl } = await serveRaw((socket) => {
+      if (socket.bytesWritten > 0) socket.resetAndDestroy()
+      else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+    })
+    const { send, fault } = client(baseUrl, { retries: 0 })
+    await send('x')
+    expect(await fault('x')).toMatchObject({ fault: 'network', transient: true, noEffect: false })
   })
 
   it('because the other side speaks no HTTP are reported so', async () => {
