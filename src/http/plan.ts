@@ -10,12 +10,15 @@ export const MAX_ERROR_BYTES = 65_536
 // What may be said to a server that must not learn the operator's credentials.
 const HARMLESS_HEADERS = new Set(['accept', 'content-type', 'user-agent'])
 
+const FORM = 'application/x-www-form-urlencoded'
+
 /** A request made ready: everything but the values of the headers. */
 export interface Plan {
   readonly method: string
   readonly href: string
   readonly template: string
   readonly body: string | Uint8Array | undefined
+  readonly isForm: boolean
   /** The caller's headers that may be sent to this URL. */
   readonly headers: Headers
   /** Headers that hold unless the caller gives them. */
@@ -48,6 +51,7 @@ export function planRequest(request: HttpRequest, userAgent: string): Plan {
     href: url.href,
     template: url.template,
     body,
+    isForm: contentType === FORM,
     headers: url.credentials ? (request.headers ?? {}) : harmlessOnly(request.headers ?? {}),
     defaults: {
       // A log may be of any type.
@@ -75,7 +79,7 @@ function requestBody({ json, form, body }: HttpRequest): {
   if (json !== undefined) return { body: jsonText(json), contentType: 'application/json' }
   if (form !== undefined) {
     // The form encoding writes a space as "+"; a literal plus is %2B already.
-    return { body: queryText(form).replaceAll('%20', '+'), contentType: 'application/x-www-form-urlencoded' }
+    return { body: queryText(form).replaceAll('%20', '+'), contentType: FORM }
   }
   return { body }
 }

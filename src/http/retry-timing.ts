@@ -77,7 +77,9 @@ export function joinHints(a: PaceHints, b: PaceHints): PaceHints {
  */
 export function retryDelay(attempt: number, random: () => number): number {
   const full = Math.min(4_000, 200 * 2 ** Math.max(0, attempt))
-  return Math.round(full / 2 + (full / 2) * Math.min(1, Math.max(0, random())))
+  const chance = random()
+  // A source that gives anything else must not make the pause vanish: `setTimeout` takes NaN for zero.
+  return Math.round(full / 2 + (full / 2) * (chance >= 0 && chance <= 1 ? chance : 1))
 }
 
 interface Window {

@@ -6,7 +6,11 @@ const MAX_SECRETS = 1_000
 export const REDACTED = '[redacted]'
 
 // Headers whose fixed values are credentials, by a part of their name.
-const SECRET_NAME = /auth|cookie|token|secret|key|password|credential|signature|session/i
+const SECRET_NAME =
+  /authori[sz]ation|(?:^|[-_])auth(?:[-_]|$)|cookie|token|secret|key|password|credential|signature|session/i
+// Members of a query or form that are credentials. Stricter: `key` and `author` are ordinary words there.
+const SECRET_MEMBER =
+  /(?:^|[-_.])(?:(?:api|access|secret|private)[-_]?key|token|secret|passw(?:or)?d|credential|signature|sig)$/i
 // Headers that say something about the request and never who sends it, though a name may match above.
 const PLAIN_NAME =
   /^(?:accept(?:-.+)?|content-.+|user-agent|host|date|prefer|if-.+|traceparent|tracestate|.*idempotency-key|.*(?:request|correlation)-id|.*version|x-amz-(?:date|target))$/i
@@ -36,6 +40,8 @@ export interface Redactor {
    * @param fromFunction true when a function gave the value: that is how credentials are given, whatever the name
    */
   learnHeader(name: string, value: string, fromFunction: boolean): void
+  /** Remembers the credentials in an encoded query or form, by the names of their members. */
+  learnQuery(query: string): void
   /** Remembers one value. Values under 6 characters are ignored. */
   learn(value: string): void
   /** The text with every known secret replaced by `[redacted]`, also where it is URL-encoded, JSON-escaped or in base64. */
@@ -65,6 +71,9 @@ export function createRedactor(maxSecrets = MAX_SECRETS): Redactor {
     learnHeader(name, value, fromFunction) {
       if (PLAIN_NAME.test(name) || !(fromFunction || SECRET_NAME.test(name))) return
       for (const part of credentialParts(name, value)) learn(part)
+    },
+    learnQuery(query) {
+      for (const [name, value] of new URLSearchParams(query)) if (SECRET_MEMBER.test(name)) learn(value)
     },
     redact(text) {
       needles ??= [...new Set([...known.values()].flat())].sort((a, b) => b.length - a.length)

@@ -51,6 +51,8 @@ export function createSender({ now, pool, redactor, cache, credentials }: Sender
 
   return async (plan, facts, limit, state) => {
     let refusedWith: number | undefined
+    redactor.learnQuery(new URL(plan.href).search)
+    if (plan.isForm) redactor.learnQuery(String(plan.body))
     try {
       let resolved = await credentials.resolve(plan.headers, limit.signal)
       for (;;) {
@@ -58,7 +60,7 @@ export function createSender({ now, pool, redactor, cache, credentials }: Sender
         const key = isCacheable(plan, headers) ? cacheKey(plan.href, headers) : undefined
         const cached = key === undefined ? undefined : cache.find(key)
         const received = await over(plan, { ...headers, ...conditionOf(cached) }, limit)
-        if (canRenew(received, resolved, state, now())) {
+        if (!plan.accepts(received.status) && canRenew(received, resolved, state, now())) {
           refusedWith = received.status
           state.renewed = true
           resolved = await credentials.renew(resolved, limit.signal)

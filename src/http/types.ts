@@ -33,6 +33,10 @@ export interface HttpRequest {
   readonly url: TrustedUrl
   /** Default `GET`. GET requests may be repeated inside their time budget; others are sent once. */
   readonly method?: string
+  /**
+   * Without `accept` JSON is asked for, and a web page is then an unreadable body (a login page, a proxy's error page).
+   * Whoever wants text or does not care names its type, or gives the wildcard, in `accept`.
+   */
   readonly headers?: Headers
   /** A body to send as JSON. */
   readonly json?: unknown

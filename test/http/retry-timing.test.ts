@@ -250,6 +250,7 @@ describe('retryDelay', () => {
     expect([0, 1, 2, 3].map((attempt) => retryDelay(attempt, () => 0))).toEqual([100, 200, 400, 800])
     expect([0, 1, 2, 3].map((attempt) => retryDelay(attempt, () => 1))).toEqual([200, 400, 800, 1600])
     expect(retryDelay(50, () => 1)).toBe(4_000)
+    expect(retryDelay(0, () => Number.NaN)).toBe(200)
   })
 
   it('stays in its bounds for every attempt and every random source', () => {

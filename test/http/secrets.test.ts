@@ -52,12 +52,36 @@ describe('what is learned', () => {
     ['x-github-api-version', '2022-11-28', true],
     ['prefer', 'respond-async', true],
     ['x-tenant', 'acme-corp', false],
+    ['x-author', 'ann.smith', false],
     ['x-api-key', 'short', false],
   ])('not %s: %s', (name, value, fromFunction) => {
     const redactor = createRedactor()
     redactor.learnHeader(name, value, fromFunction)
     expect(redactor.redact(`before ${value} after`)).toBe(`before ${value} after`)
   })
+
+  it.each([
+    ['?api_key=abcdef123&x=1', 'abcdef123'],
+    ['?private_token=a%2Fbcdef', 'a/bcdef'],
+    ['token=abc+def1', 'abc def1'],
+    ['client_secret=abcdef123', 'abcdef123'],
+    ['password=hunter22', 'hunter22'],
+    ['?X-Amz-Signature=abcdef123', 'abcdef123'],
+  ])('the credentials in the query or form %s', (query, gone) => {
+    const redactor = createRedactor()
+    redactor.learnQuery(query)
+    expect(redactor.redact(`before ${gone} after`)).toBe(`before ${REDACTED} after`)
+  })
+
+  it.each([['?key=PROJECT-12'], ['?author=ann.smith'], ['?design=blueprint'], ['?tokens=1000000']])(
+    'nothing else of a query: %s',
+    (query) => {
+      const redactor = createRedactor()
+      redactor.learnQuery(query)
+      const value = query.slice(query.indexOf('=') + 1)
+      expect(redactor.redact(value)).toBe(value)
+    },
+  )
 
   it('finds a secret in every spelling', () => {
     fc.assert(

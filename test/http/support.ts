@@ -110,3 +110,14 @@ export function json(res: ServerResponse, status: number, body: unknown, headers
   res.writeHead(status, { 'content-type': 'application/json', ...headers })
   res.end(JSON.stringify(body))
 }
+
+/** A server whose every answer is the one given. */
+export async function answering(status: number, body: string | Buffer, headers: Record<string, string> = {}) {
+  const { baseUrl, hits } = await serve((_hit, res) => {
+    res.writeHead(status, headers)
+    res.end(body)
+  })
+  return { ...client(baseUrl, { retries: 0 }), hits }
+}
+
+export const JSON_TYPE = { 'content-type': 'application/json' }
