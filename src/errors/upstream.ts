@@ -40,7 +40,7 @@ export class UpstreamError extends JobToolsError {
   readonly noEffect: boolean
   readonly retryAfterMs: number | undefined
 
-  constructor(details: UpstreamErrorDetails) {
+  constructor(private readonly details: UpstreamErrorDetails) {
     const tail = details.detail ? `: ${details.detail}` : ''
     super('upstream', `${details.method} ${details.template} ${details.problem}${tail}`, { cause: details.cause })
     this.fault = details.fault
@@ -50,6 +50,11 @@ export class UpstreamError extends JobToolsError {
     this.transient = details.transient
     this.noEffect = details.noEffect
     this.retryAfterMs = details.retryAfterMs
+  }
+
+  /** The same error, of a request after which certainly no job exists. */
+  withoutEffect(): UpstreamError {
+    return new UpstreamError({ ...this.details, noEffect: true })
   }
 
   static override isInstance(value: unknown): value is UpstreamError {

@@ -1,5 +1,6 @@
 import type { ClientRequest, Agent as HttpAgent, IncomingMessage } from 'node:http'
 import type { Agent as HttpsAgent } from 'node:https'
+import type { Duplex } from 'node:stream'
 import got from 'got'
 import { BodyBuffer } from './body-buffer.js'
 
@@ -107,6 +108,16 @@ export function exchange(wire: Wire): Promise<Received> {
         const { maxBytes, keepTail } = wire.limits(response.statusCode ?? 0)
         body = new BodyBuffer(maxBytes, keepTail)
       })
+      // got listens for these, so Node hands the bare socket over. Nobody else would catch its errors, which end the process.
+      for (const event of ['upgrade', 'connect'] as const) {
+        request.once(event, (response: IncomingMessage, socket: Duplex) => {
+          socket.on('error', () => {})
+          socket.destroy()
+          answer = response
+          finish()
+          stream.destroy()
+        })
+      }
       forgiveLateErrors(request, () => answer?.complete === true)
       request.once('socket', (socket) => {
         if (socket.connecting)

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { toNodeHandler } from '@modelcontextprotocol/node'
+import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node'
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { createJobTools, defineJobTool } from 'mcp-job-tools'
 import { httpJob } from 'mcp-job-tools/adapters/http'
@@ -80,7 +80,8 @@ export async function startServer(
     defaults: { pollIntervalMs: 200, minPollIntervalMs: 100 },
   })
   const handler = withJobs ? jobs.handler(plainServer) : createMcpHandler(plainServer)
-  const server = createServer(toNodeHandler(handler))
+  const serve = toNodeHandler(handler)
+  const server = createServer((request, response) => void serve(request as NodeIncomingMessageLike, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const close = async () => {
