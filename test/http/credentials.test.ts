@@ -223,9 +223,9 @@ describe('refused credentials', () => {
     let hang = true
     const authorization: HeaderValue = (call) =>
       call.refused && hang ? new Promise<string>(() => {}) : headers.authorization(call)
-    const error = await fault('x', { headers: { authorization } }, 100)
+    const error = await fault('x', { headers: { authorization } }, 400)
     expect(error.message).toBe(
-      'GET /{} answered 401: the credentials (header "authorization") did not arrive in time (100 ms)',
+      'GET /{} answered 401: the credentials (header "authorization") did not arrive in time (400 ms)',
     )
     hang = false
     expect((await send('x', { headers: { authorization } })).status).toBe(200)

@@ -7,9 +7,9 @@ import { client, deadBase, faultOf, json, serve, serveRaw } from './support.js'
 describe('the time limit', () => {
   it('ends a request that is never answered', async () => {
     const { baseUrl } = await serve(() => {})
-    const error = await client(baseUrl).fault('x', { method: 'POST' }, 100)
+    const error = await client(baseUrl).fault('x', { method: 'POST' }, 400)
     expect(error).toMatchObject({ fault: 'timeout', transient: true, noEffect: false })
-    expect(error.message).toBe('POST /{} did not answer within 100 ms')
+    expect(error.message).toBe('POST /{} did not answer within 400 ms')
   })
 
   it('ends a connection that is taken but never read', async () => {
@@ -26,9 +26,9 @@ describe('the time limit', () => {
       res.flushHeaders()
       body((text) => void res.write(text))
     })
-    const error = await client(baseUrl).fault('x', {}, 150)
+    const error = await client(baseUrl).fault('x', {}, 400)
     expect(error).toMatchObject({ fault: 'timeout', status: 200, transient: true, noEffect: false })
-    expect(error.message).toBe('GET /{} answered 200, but its body did not arrive within 150 ms')
+    expect(error.message).toBe('GET /{} answered 200, but its body did not arrive within 400 ms')
   })
 
   it('reports the status of a failure whose body does not arrive', async () => {
@@ -36,7 +36,7 @@ describe('the time limit', () => {
       res.writeHead(404, { 'content-type': 'text/plain' })
       res.write('no such job')
     })
-    expect(await client(baseUrl).fault('x', {}, 150)).toMatchObject({
+    expect(await client(baseUrl).fault('x', {}, 400)).toMatchObject({
       fault: 'status',
       status: 404,
       detail: 'no such job',
@@ -55,9 +55,9 @@ describe('the time limit', () => {
       if (hit.url !== '/second') json(res, 200, {})
     })
     const { bind, at } = client(baseUrl)
-    const http = bind(200)
+    const http = bind(400)
     await http.send({ url: at('first') })
-    expect((await faultOf(http.send({ url: at('second') }))).message).toContain('within 200 ms')
+    expect((await faultOf(http.send({ url: at('second') }))).message).toContain('within 400 ms')
     const error = await faultOf(http.send({ url: at('third'), method: 'POST' }))
     expect(error).toMatchObject({ fault: 'timeout', noEffect: true })
     expect(hits.map((hit) => hit.url)).toEqual(['/first', '/second'])
@@ -164,6 +164,17 @@ describe('connections that fail', () => {
     const error = await client(baseUrl).fault('x', { method: 'POST' })
     expect(error).toMatchObject({ fault: 'network', transient: true, noEffect: false })
     expect(error.message).toContain('answered with something that is no HTTP (HPE_')
+  })
+
+  it('because the other side switches protocols are reported at once, and their later errors reach nobody', async () => {
+    const { baseUrl } = await serveRaw((socket) => {
+      const head = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'
+      socket.write(head, () => setTimeout(() => socket.resetAndDestroy(), 20))
+    })
+    const error = await client(baseUrl).fault('x', { method: 'POST' })
+    expect(error).toMatchObject({ fault: 'status', status: 101, transient: false, noEffect: false })
+    // An uncaught error of the socket would fail the run.
+    await new Promise((resolve) => setTimeout(resolve, 60))
   })
 
   it.each([
