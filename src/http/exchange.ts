@@ -39,16 +39,13 @@ export class NoAnswer extends Error {
   readonly aborted: boolean
   /** True when at least a part of the request may have left this machine. */
   readonly sent: boolean
-  /** True when a kept connection was used: it may just have been closed by the other side. */
-  readonly reused: boolean
   readonly errorCode: string | undefined
 
-  constructor(facts: { aborted: boolean; sent: boolean; reused: boolean; code: string | undefined; message: string }) {
+  constructor(facts: { aborted: boolean; sent: boolean; code: string | undefined; message: string }) {
     super(facts.message)
     this.name = 'NoAnswer'
     this.aborted = facts.aborted
     this.sent = facts.sent
-    this.reused = facts.reused
     this.errorCode = facts.code
   }
 }
@@ -95,8 +92,7 @@ export function exchange(wire: Wire): Promise<Received> {
       if (answer !== undefined) {
         finish(aborted ? 'aborted' : /^Z_|^ERR_.*(?:BROTLI|ZSTD|ZLIB)/.test(code ?? '') ? 'undecodable' : 'cut', code)
       } else {
-        const reused = stream.reusedSocket === true
-        settle(() => reject(new NoAnswer({ aborted, sent, reused, code, message: error?.message ?? 'aborted' })))
+        settle(() => reject(new NoAnswer({ aborted, sent, code, message: error?.message ?? 'aborted' })))
       }
       stream.destroy()
     }

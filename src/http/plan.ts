@@ -19,6 +19,8 @@ export interface Plan {
   readonly template: string
   readonly body: string | Uint8Array | undefined
   readonly isForm: boolean
+  /** True for a URL on the configured origin. */
+  readonly withCredentials: boolean
   /** The caller's headers that may be sent to this URL. */
   readonly headers: Headers
   /** Headers that hold unless the caller gives them. */
@@ -52,6 +54,7 @@ export function planRequest(request: HttpRequest, userAgent: string): Plan {
     template: url.template,
     body,
     isForm: contentType === FORM,
+    withCredentials: url.credentials,
     headers: url.credentials ? (request.headers ?? {}) : harmlessOnly(request.headers ?? {}),
     defaults: {
       // A log may be of any type.

@@ -8,9 +8,9 @@ export const REDACTED = '[redacted]'
 // Headers whose fixed values are credentials, by a part of their name.
 const SECRET_NAME =
   /authori[sz]ation|(?:^|[-_])auth(?:[-_]|$)|cookie|token|secret|key|password|credential|signature|session/i
-// Members of a query or form that are credentials. Stricter: `key` and `author` are ordinary words there.
-const SECRET_MEMBER =
-  /(?:^|[-_.])(?:(?:api|access|secret|private)[-_]?key|token|secret|passw(?:or)?d|credential|signature|sig)$/i
+// Members of a query or form that are credentials. Stricter: `key` and `author` are ordinary words there, and a signature
+// belongs to a URL that may be the result itself.
+const SECRET_MEMBER = /(?:^|[-_.])(?:(?:api|access|secret|private)[-_]?key|token|secret|passw(?:or)?d|credential)$/i
 // Headers that say something about the request and never who sends it, though a name may match above.
 const PLAIN_NAME =
   /^(?:accept(?:-.+)?|content-.+|user-agent|host|date|prefer|if-.+|traceparent|tracestate|.*idempotency-key|.*(?:request|correlation)-id|.*version|x-amz-(?:date|target))$/i

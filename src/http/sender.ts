@@ -51,7 +51,7 @@ export function createSender({ now, pool, redactor, cache, credentials }: Sender
 
   return async (plan, facts, limit, state) => {
     let refusedWith: number | undefined
-    redactor.learnQuery(new URL(plan.href).search)
+    if (plan.withCredentials) redactor.learnQuery(new URL(plan.href).search)
     if (plan.isForm) redactor.learnQuery(String(plan.body))
     try {
       let resolved = await credentials.resolve(plan.headers, limit.signal)
@@ -99,7 +99,7 @@ export function createSender({ now, pool, redactor, cache, credentials }: Sender
     if (JobToolsError.isInstance(error)) throw error
     // Nobody may see the errors of an HTTP client as they are: they carry the request with its headers.
     const { message } = error instanceof Error ? error : { message: String(error) }
-    const failure = new NoAnswer({ aborted: false, sent: true, reused: false, code: undefined, message })
+    const failure = new NoAnswer({ aborted: false, sent: true, code: undefined, message })
     return noAnswerError(facts, failure, false)
   }
 

@@ -66,22 +66,24 @@ describe('what is learned', () => {
     ['token=abc+def1', 'abc def1'],
     ['client_secret=abcdef123', 'abcdef123'],
     ['password=hunter22', 'hunter22'],
-    ['?X-Amz-Signature=abcdef123', 'abcdef123'],
   ])('the credentials in the query or form %s', (query, gone) => {
     const redactor = createRedactor()
     redactor.learnQuery(query)
     expect(redactor.redact(`before ${gone} after`)).toBe(`before ${REDACTED} after`)
   })
 
-  it.each([['?key=PROJECT-12'], ['?author=ann.smith'], ['?design=blueprint'], ['?tokens=1000000']])(
-    'nothing else of a query: %s',
-    (query) => {
-      const redactor = createRedactor()
-      redactor.learnQuery(query)
-      const value = query.slice(query.indexOf('=') + 1)
-      expect(redactor.redact(value)).toBe(value)
-    },
-  )
+  it.each([
+    ['?X-Amz-Signature=abcdef123'],
+    ['?key=PROJECT-12'],
+    ['?author=ann.smith'],
+    ['?design=blueprint'],
+    ['?tokens=1000000'],
+  ])('nothing else of a query: %s', (query) => {
+    const redactor = createRedactor()
+    redactor.learnQuery(query)
+    const value = query.slice(query.indexOf('=') + 1)
+    expect(redactor.redact(value)).toBe(value)
+  })
 
   it('finds a secret in every spelling', () => {
     fc.assert(
