@@ -19,7 +19,7 @@ const QUESTIONS: Record<string, [key: string, message: string, field: string][]>
   confirm: [['confirm', 'Delete the file?', 'confirm']],
   multi: [
     ['name', 'What is your name?', 'name'],
-    ['age', 'How old are you?', 'age'],
+    ['confirm', 'Is that right?', 'confirm'],
   ],
 }
 
