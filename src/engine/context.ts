@@ -36,7 +36,9 @@ export function runOnJob<T>(
   run: (ctx: JobContext, http: BoundHttp) => Promise<T>,
 ): Promise<T> {
   return withLimit(operation, limitMs, (signal) => {
-    const http = deps.http.bind({ signal, timeoutMs: limitMs })
+    // The next look asks again anyway: a sick upstream is not asked three times by each.
+    const repeat = operation === 'get' ? 'unanswered' : 'any'
+    const http = deps.http.bind({ signal, timeoutMs: limitMs, repeat })
     const { key, input, createdAt } = record
     return run({ key, http, signal, now: deps.now, input, createdAt, cancelRequested }, http)
   })

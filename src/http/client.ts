@@ -48,7 +48,7 @@ export function createHttpCore(options: HttpCoreOptions): HttpCore {
     credentials: createCredentials(redactor),
   })
 
-  const send = async (request: HttpRequest, limit: Limit): Promise<Attempt> => {
+  const send = async (request: HttpRequest, limit: Limit, repeat: 'any' | 'unanswered'): Promise<Attempt> => {
     const plan = planRequest(request, userAgent)
     const facts: RequestFacts = { ...plan, limitMs: limit.ms, redact: redactor.redact }
     const state = { renewed: false }
@@ -61,7 +61,7 @@ export function createHttpCore(options: HttpCoreOptions): HttpCore {
       earlier = joinHints(earlier, attempt.hints)
       const failed = { outcome: attempt.outcome, hints: earlier }
       if (!plan.repeatable || retry >= retries) return failed
-      const pause = retryPause(attempt.outcome, retryDelay(retry, random))
+      const pause = retryPause(attempt.outcome, repeat, retryDelay(retry, random))
       // Half of what is left is for the answer itself.
       if (pause === undefined || pause > limit.remaining() / 2) return failed
       await sleep(pause, limit.signal)
@@ -69,14 +69,14 @@ export function createHttpCore(options: HttpCoreOptions): HttpCore {
   }
 
   return {
-    bind({ signal, timeoutMs }) {
+    bind({ signal, timeoutMs, repeat = 'any' }) {
       const deadline = performance.now() + timeoutMs
       let hints: PaceHints = {}
       const bound: BoundHttp = {
         async send(request): Promise<HttpAnswer> {
           const limit = startLimit(signal, deadline, timeoutMs, request.timeoutMs)
           try {
-            const attempt = await send(request, limit)
+            const attempt = await send(request, limit, repeat)
             hints = joinHints(hints, attempt.hints)
             if (attempt.outcome instanceof UpstreamError) throw attempt.outcome
             return attempt.outcome
@@ -94,7 +94,8 @@ export function createHttpCore(options: HttpCoreOptions): HttpCore {
 }
 
 /** The pause before a repetition, or `undefined` when the fault is not worth one. */
-function retryPause(error: UpstreamError, backoff: number): number | undefined {
+function retryPause(error: UpstreamError, repeat: 'any' | 'unanswered', backoff: number): number | undefined {
+  if (repeat === 'unanswered' && error.status !== undefined) return undefined
   if (!error.transient || error.fault === 'timeout') return undefined
   // Refused credentials were renewed already; a rate limit is not helped by asking again.
   if (error.status === 401 || error.status === 403 || error.status === 429) return undefined

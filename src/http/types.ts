@@ -95,9 +95,11 @@ export interface BoundHttp extends HttpClient {
 /** Makes bound clients. One per `createJobTools`: it holds the connections, the conditional cache and the known secrets. */
 export interface HttpCore {
   /**
-   * @param budget `signal` ends everything at once; `timeoutMs` is the time limit of the whole operation.
+   * @param budget `signal` ends everything at once; `timeoutMs` is the time limit of the whole operation; `repeat` says after which
+   *   faults a GET may be sent again inside it: `any` transient one (the default), or only where no answer came (`unanswered`), for
+   *   requests that are sent again soon anyway.
    */
-  bind(budget: { signal: AbortSignal; timeoutMs: number }): BoundHttp
+  bind(budget: { signal: AbortSignal; timeoutMs: number; repeat?: 'any' | 'unanswered' }): BoundHttp
   /** Replaces every known secret in a text by `[redacted]`. */
   redact(text: string): string
   /** Closes the kept connections. */
