@@ -134,7 +134,7 @@ export function createJobTools(options: JobToolsOptions): JobTools {
   let opening: Promise<Engine> | undefined
   const open = async (): Promise<Engine> => {
     const backend = await openBackend(options.store, { now })
-    if (!backend.durable) warnVolatile(emit)
+    if (options.store === undefined) warnVolatile(emit)
     const deps: Deps = { records: new Records(backend, now), http, tools, now, randomBytes: random, emit, background }
     const engine = new Engine(deps)
     // Creates that a crash left behind are settled now; where the store cannot list, at the next look.

@@ -98,8 +98,10 @@ export function keyvBackend(adapter: KeyvAdapterLike, options: KeyvBackendOption
       // Whoever's mark stands after both have written has it; the value follows under it.
       const mark = `${key}#${randomBytes(9).toString('base64url')}`
       const claim = `claim:${key}`
-      await set(claim, mark, now() + 60_000).catch(() => undefined)
-      if ((await get(claim)) !== mark) return false
+      await write(claim, mark, now() + 60_000)
+      const standing = await read(claim)
+      if (standing === undefined) throw new StoreError('the Keyv adapter did not keep what was written')
+      if (standing !== mark) return false
       await set(key, value, expiresAt)
       return true
     },
