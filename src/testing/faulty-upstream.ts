@@ -110,6 +110,7 @@ export async function faultyUpstream(): Promise<FaultyUpstream> {
       body: await readBody(request),
     }
     requests.push(seen)
+    for (const look of waiting) look()
     const operation = OPERATIONS.find(([, method, path]) => method === seen.method && path.test(seen.path))?.[0]
     const scripted = operation && nextOf(script[operation])
     const given = typeof scripted === 'function' ? await scripted(seen) : scripted

@@ -43,7 +43,7 @@ function headersFor(method: string, params: Record<string, unknown>, declares: D
     'mcp-protocol-version': '2026-07-28',
     'mcp-method': method,
     // A header cannot carry every id a hostile client may send.
-    ...(typeof named === 'string' && /^[\x21-\x7e]+$/.test(named) ? { 'mcp-name': named } : {}),
+    ...(typeof named === 'string' && /^[\x21-\x7e]{1,200}$/.test(named) ? { 'mcp-name': named } : {}),
     ...(declares.user === undefined ? {} : { 'x-test-user': declares.user }),
   }
 }

@@ -127,7 +127,7 @@ export async function world(options: WorldOptions = {}): Promise<World> {
       return result.taskId
     },
     until: async (taskId, status, declares) => {
-      for (let look = 0; look < 50; look++) {
+      for (let look = 0; look < 2_000; look++) {
         const answer = await it.get(taskId, declares)
         if (answer.result?.status === status || answer.error) return answer
         clock.now += answer.result.pollIntervalMs
