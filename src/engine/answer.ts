@@ -100,6 +100,8 @@ async function afterFault(
   const { id } = stored.job
   if (!certainlyNotTaken(error) && (await upstreamMovedOn(engine, stored, question))) return undefined
   await records.releaseAnswer(id, question.n)
+  // A look in the meantime took the question for answered.
+  await records.ageSnapshot(stored.job)
   const advice =
     error instanceof InputError || (JobToolsError.isInstance(error) && error.code === 'unsupported')
       ? ''

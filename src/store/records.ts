@@ -337,6 +337,12 @@ export class Records {
     await this.backend.soft.set(`snap:${record.id}`, encode(snapshot), runningExpiry(record))
   }
 
+  /** The next look must not be answered from the snapshot. */
+  async ageSnapshot(record: PendingRecord): Promise<void> {
+    const snapshot = await this.snapshot(record.id)
+    if (snapshot) await this.setSnapshot(record, { ...snapshot, at: 0 })
+  }
+
   /** Takes the right to look upstream (or to send its cancel) for at most `ms`. @returns false while another has it. */
   takeLease(id: string, what: 'look' | 'stop', ms: number): Promise<boolean> {
     return this.backend.soft.add(`${what}:${id}`, encode({}), this.now() + ms)
