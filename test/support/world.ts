@@ -13,6 +13,9 @@ import { afterEach } from 'vitest'
 import { z } from 'zod'
 import { type Answered, type Declares, rpc } from './rpc.js'
 import { type Served, serve } from './serve.js'
+import { usualJob } from './usual-job.js'
+
+export { usualJob } from './usual-job.js'
 
 /** A job server, a set of job tools over it, and real HTTP in between. Everything is closed after the test. */
 export interface World {
@@ -56,39 +59,6 @@ afterEach(async () => {
 /** Closes something after the test. */
 export function closing(close: () => Promise<void>): void {
   open.push(close)
-}
-
-/** The usual job description over a faulty upstream. */
-export function usualJob(baseUrl: string, over: Partial<HttpJobDefinition> = {}): HttpJobDefinition {
-  return {
-    baseUrl,
-    create: { method: 'POST', path: '/jobs', body: { scene: '{input.scene}', key: '{key}' }, id: 'id' },
-    get: { path: '/jobs/{ref.id}' },
-    cancel: { method: 'POST', path: '/jobs/{ref.id}/cancel' },
-    status: 'status',
-    states: {
-      queued: 'working',
-      running: 'working',
-      waiting: 'input_required',
-      done: 'succeeded',
-      error: 'failed',
-      cancelled: 'cancelled',
-    },
-    message: 'message',
-    progress: 'percent',
-    url: 'web',
-    error: 'reason',
-    result: 'output',
-    questions: {
-      list: 'questions',
-      key: 'key',
-      message: 'text',
-      form: 'form',
-      accept: { method: 'POST', path: '/jobs/{ref.id}/answer', body: { key: '{question.key}', answer: '{answer}' } },
-      decline: { method: 'POST', path: '/jobs/{ref.id}/answer', body: { key: '{question.key}', declined: true } },
-    },
-    ...over,
-  }
 }
 
 /** Builds a world. */
