@@ -1,24 +1,20 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  happens,
+  instructionOf,
+  type JsonAnswer,
+  leavesAnswer,
+  type ScriptedAnswer,
+  sendAnswer,
+} from './scripted-answer.js'
 
-/** What the upstream answers: a JSON value (with 200), or this. */
-export interface ScriptedAnswer {
-  status?: number
-  headers?: Record<string, string>
-  /** JSON, unless it is text or bytes. */
-  body?: unknown
-  /** Waits this long before answering, in milliseconds. */
-  delayMs?: number
-  /** Never answers; the socket stays open. */
-  hang?: boolean
-  /** Cuts the connection: before anything is sent, or in the middle of the body. */
-  cut?: 'before' | 'body'
-  /** For a create: the job is made although the answer is not what it should be. Default: only when the status is 2xx. */
-  makesJob?: boolean
-}
-
-/** An answer, or a function that gives it when the request comes. */
-export type Answering = ScriptedAnswer | ((request: SeenRequest) => ScriptedAnswer | Promise<ScriptedAnswer>)
+/** An answer, a JSON value to be sent with status 200, or a function that gives either when the request comes. */
+export type Answering =
+  | ScriptedAnswer
+  | JsonAnswer
+  | ((request: SeenRequest) => ScriptedAnswer | JsonAnswer | Promise<ScriptedAnswer | JsonAnswer>)
 
 /** A request as the upstream saw it. */
 export interface SeenRequest {
@@ -26,7 +22,7 @@ export interface SeenRequest {
   /** Path and query, as sent. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** Parsed JSON, or text. */
+  /** Parsed JSON, or text; undefined when there was none. */
   readonly body: unknown
 }
 
@@ -39,13 +35,27 @@ export interface UpstreamJob {
   state: Record<string, unknown>
 }
 
-type Operation = 'create' | 'get' | 'cancel' | 'answer' | 'result' | 'locate'
+/** What can be scripted. */
+export type Operation = 'create' | 'get' | 'cancel' | 'answer' | 'result' | 'locate'
+
+/** Scripted answers by operation: used up one by one, the last one stays. Empty: the default behaviour. */
+export type Script = Record<Operation, Answering[]>
+
+/** Options of {@link faultyUpstream}. */
+export interface FaultyUpstreamOptions {
+  /** The id of the nth job (from 1). Default: the number. */
+  id?: (n: number) => string
+  /** A bearer token; requests without it are answered 401. */
+  token?: string
+}
 
 /** The upstream, as a test steers it. */
 export interface FaultyUpstream {
   readonly url: string
-  /** Scripted answers by operation: used up one by one, the last one stays. Empty: the default behaviour. */
-  readonly script: Record<Operation, Answering[]>
+  /** Scripts for all jobs. Change the arrays whenever you like, or put others in their place. */
+  readonly script: Script
+  /** Scripts for one job, which go before those for all; the job need not exist yet. */
+  scriptFor(id: string): Omit<Script, 'create' | 'locate'>
   /** Every request so far, in order. */
   readonly requests: SeenRequest[]
   readonly jobs: Map<string, UpstreamJob>
@@ -53,9 +63,14 @@ export interface FaultyUpstream {
   count(method: string, path: string): number
   /** Merges members into a job's state. @throws Error for an unknown job. */
   setState(id: string, state: Record<string, unknown>): void
+  /** Ends a job: `status: 'done'`, unless `state` says otherwise, which is merged in. @throws Error for an unknown job. */
+  finish(id: string, state?: Record<string, unknown>): void
   /** Forgets a job: from now on it is 404. */
   forget(id: string): void
-  /** Resolves once the predicate holds; looked at after each request. */
+  /**
+   * Resolves once the predicate holds; it is looked at now, after each request, and after each change of a job.
+   * @throws Error when the upstream closes first.
+   */
   waitFor(predicate: (upstream: FaultyUpstream) => boolean): Promise<void>
   /** Ends the server and every connection. */
   close(): Promise<void>
@@ -69,6 +84,7 @@ const OPERATIONS: [operation: Operation, method: string, path: RegExp][] = [
   ['result', 'GET', /^\/jobs\/[^/?]+\/result$/],
   ['get', 'GET', /^\/jobs\/[^/?]+$/],
 ]
+const OVER = new Set(['done', 'error', 'cancelled'])
 
 async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
@@ -87,20 +103,61 @@ function matches(pattern: string, path: string): boolean {
   return parts.length === wanted.length && wanted.every((part, at) => part === '*' || part === parts[at])
 }
 
+/** The id in a path such as `/jobs/42/cancel`. */
+function idIn(path: string): string {
+  const segment = path.split('/')[2]?.split('?')[0] ?? ''
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+function emptyScript(): Script {
+  return { create: [], get: [], cancel: [], answer: [], result: [], locate: [] }
+}
+
+function nextOf(entries: Answering[] | undefined): Answering | undefined {
+  return entries && entries.length > 1 ? entries.shift() : entries?.[0]
+}
+
 /**
- * A real HTTP job server on a free port of 127.0.0.1, for tests of adapters and of everything that follows jobs. By default it
- * behaves: `POST /jobs` makes a job (201 `{ id }`, its `key` member kept), `GET /jobs/{id}` answers its state (`{ id, status:
- * "running" }` at first), `POST /jobs/{id}/cancel` and `/answer` change it, `GET /jobs/{id}/result` answers `{ output }`, `GET
- * /jobs?key=K` finds it again. `script` makes any operation misbehave.
+ * A real HTTP job server on a free port of 127.0.0.1, for tests of adapters and of everything that follows jobs.
+ *
+ * By default it behaves: `POST /jobs` makes a job (201 `{ id }`, its `key` member kept), `GET /jobs/{id}` answers its state
+ * (`{ id, status: "running" }` at first), `POST /jobs/{id}/cancel` makes it `cancelled`, `/answer` makes it `running` again,
+ * `GET /jobs/{id}/result` answers `{ output }`, `GET /jobs?key=K` finds it again. `script` makes any operation misbehave:
+ *
+ * ```ts
+ * const up = await faultyUpstream()
+ * up.script.get = [{ status: 'running' }, { status: 503 }, { hang: true }]
+ * up.script.create = [{ cut: 'before', takesEffect: true }]   // the job exists, the answer is lost
+ * up.scriptFor('2').get.push({ delayMs: 5_000 })
+ * await up.waitFor(() => up.count('POST', '/jobs/1/cancel') === 1)
+ * up.finish('1', { output: 'the film' })
+ * await up.close()
+ * ```
  */
-export async function faultyUpstream(): Promise<FaultyUpstream> {
+export async function faultyUpstream(options: FaultyUpstreamOptions = {}): Promise<FaultyUpstream> {
+  const { id: idOf = String, token } = options
   const jobs = new Map<string, UpstreamJob>()
   const requests: SeenRequest[] = []
-  const script: Record<Operation, Answering[]> = { create: [], get: [], cancel: [], answer: [], result: [], locate: [] }
+  const script = emptyScript()
+  const scripts = new Map<string, Script>()
   const waiting = new Set<() => void>()
+  const closing = new AbortController()
+  let made = 0
   const server = createServer((request, response) => {
-    serve(request, response).catch(() => response.destroy())
+    serve(request, response).catch((error: unknown) => {
+      // A mistake in the test's own script should be seen, and not look like a fault that was asked for.
+      if (response.headersSent) response.destroy()
+      else response.writeHead(500).end(String(error))
+    })
   })
+
+  const lookAgain = () => {
+    for (const look of [...waiting]) look()
+  }
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const seen: SeenRequest = {
@@ -110,46 +167,67 @@ export async function faultyUpstream(): Promise<FaultyUpstream> {
       body: await readBody(request),
     }
     requests.push(seen)
-    for (const look of waiting) look()
+    lookAgain()
+    if (token !== undefined && seen.headers.authorization !== `Bearer ${token}`) {
+      await sendAnswer(response, { status: 401, body: { message: 'who are you?' } }, closing.signal)
+      return
+    }
     const operation = OPERATIONS.find(([, method, path]) => method === seen.method && path.test(seen.path))?.[0]
-    const scripted = operation && nextOf(script[operation])
-    const given = typeof scripted === 'function' ? await scripted(seen) : scripted
-    if (given?.delayMs) await new Promise((resolve) => setTimeout(resolve, given.delayMs))
-    const fallback = operation ? behave(operation, seen, given) : { status: 404, body: { message: 'no such path' } }
-    for (const look of waiting) look()
-    send(
-      response,
-      given ? { ...(operation === 'create' && given.status === undefined ? fallback : {}), ...given } : fallback,
-    )
-    for (const look of waiting) look()
+    // No pause unless the script makes one: a test that waits for a request finds its effect done.
+    const entry = operation && entryFor(operation, seen)
+    const value = typeof entry === 'function' ? await entry(seen) : entry
+    const given = value === undefined ? undefined : instructionOf(value)
+    if (given?.delayMs) await pause(given.delayMs, undefined, { signal: closing.signal })
+    const own = operation ? behave(operation, seen, given) : { status: 404, body: { message: 'no such path' } }
+    lookAgain()
+    // A create that is only given another body keeps its 201.
+    const keep = given === undefined || leavesAnswer(given) || (operation === 'create' && given.status === undefined)
+    await sendAnswer(response, { ...(keep ? own : {}), ...given }, closing.signal)
+  }
+
+  function entryFor(operation: Operation, seen: SeenRequest): Answering | undefined {
+    const forJob = scripts.get(idIn(seen.path))?.[operation]
+    return nextOf(forJob?.length ? forJob : script[operation])
   }
 
   function behave(operation: Operation, seen: SeenRequest, given: ScriptedAnswer | undefined): ScriptedAnswer {
-    if (operation === 'create') {
-      const good = given?.status === undefined ? given?.cut === undefined && !given?.hang : given.status < 300
-      if (!(given?.makesJob ?? good)) return {}
-      const id = String(jobs.size + 1)
-      jobs.set(id, { id, input: seen.body, state: { id, status: 'running' } })
-      return { status: 201, body: { id } }
-    }
+    const effect = given?.takesEffect ?? happens(given)
+    if (operation === 'create') return create(seen, given)
     if (operation === 'locate') {
       const key = new URL(seen.path, 'http://localhost').searchParams.get('key')
       const found = [...jobs.values()].find((job) => (job.input as { key?: unknown } | undefined)?.key === key)
       return { body: { jobs: found ? [{ id: found.id }] : [] } }
     }
-    const job = jobs.get(decodeURIComponent(seen.path.split('/')[2]?.split('?')[0] ?? ''))
+    const job = jobs.get(idIn(seen.path))
     if (!job) return { status: 404, body: { message: 'no such job' } }
-    if (given) return {}
-    if (operation === 'cancel' && job.state.status !== 'done') job.state = { ...job.state, status: 'cancelled' }
-    if (operation === 'answer') job.state = { ...job.state, status: 'running', questions: [], answered: seen.body }
     if (operation === 'result') return { body: { output: job.state.output ?? 'the output' } }
-    return { body: operation === 'get' ? job.state : {} }
+    if (operation === 'get') return { body: job.state }
+    if (effect && operation === 'cancel' && !OVER.has(String(job.state.status)))
+      job.state = { ...job.state, status: 'cancelled' }
+    if (effect && operation === 'answer')
+      job.state = { ...job.state, status: 'running', questions: [], answered: seen.body }
+    return { body: {} }
+  }
+
+  function create(seen: SeenRequest, given: ScriptedAnswer | undefined): ScriptedAnswer {
+    // A status, or a body alone, is what the client is told: it decides.
+    const told = given?.status === undefined ? given?.body !== undefined || happens(given) : given.status < 300
+    const broken = given?.cut !== undefined || given?.hang === true
+    if (!(given?.takesEffect ?? (told && !broken))) return {}
+    const id = idOf(++made)
+    jobs.set(id, { id, input: seen.body, state: { id, status: 'running' } })
+    return { status: 201, body: { id } }
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const upstream: FaultyUpstream = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     script,
+    scriptFor: (id) => {
+      const own = scripts.get(id) ?? emptyScript()
+      scripts.set(id, own)
+      return own
+    },
     requests,
     jobs,
     count: (method, path) => requests.filter((seen) => seen.method === method && matches(path, seen.path)).length,
@@ -157,44 +235,43 @@ export async function faultyUpstream(): Promise<FaultyUpstream> {
       const job = jobs.get(id)
       if (!job) throw new Error(`there is no job ${id}`)
       job.state = { ...job.state, ...state }
+      lookAgain()
     },
-    forget: (id) => void jobs.delete(id),
+    finish: (id, state = {}) => upstream.setState(id, { status: 'done', ...state }),
+    forget: (id) => {
+      jobs.delete(id)
+      lookAgain()
+    },
     waitFor: (predicate) =>
-      new Promise((resolve) => {
-        const look = () => {
-          if (!predicate(upstream)) return
+      new Promise((resolve, reject) => {
+        const done = () => {
           waiting.delete(look)
-          resolve()
+          closing.signal.removeEventListener('abort', stop)
+        }
+        const stop = () => {
+          done()
+          reject(new Error('the upstream was closed before what was waited for'))
+        }
+        const look = () => {
+          try {
+            if (!predicate(upstream)) return
+            done()
+            resolve()
+          } catch (error) {
+            done()
+            reject(error)
+          }
         }
         waiting.add(look)
-        look()
+        closing.signal.addEventListener('abort', stop, { once: true })
+        if (closing.signal.aborted) stop()
+        else look()
       }),
     close: async () => {
+      closing.abort()
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
     },
   }
   return upstream
-}
-
-function nextOf(script: Answering[]): Answering | undefined {
-  return script.length > 1 ? script.shift() : script[0]
-}
-
-function send(response: ServerResponse, answer: ScriptedAnswer): void {
-  const { status = 200, headers = {}, body, hang, cut } = answer
-  if (hang) return
-  if (cut === 'before') {
-    response.destroy()
-    return
-  }
-  const raw = typeof body === 'string' || body instanceof Uint8Array
-  const payload = body === undefined ? '' : raw ? body : JSON.stringify(body)
-  const type: Record<string, string> = raw || body === undefined ? {} : { 'content-type': 'application/json' }
-  if (cut === 'body') {
-    response.writeHead(status, { ...type, ...headers, 'content-length': String(Buffer.byteLength(payload) + 100) })
-    response.write(payload, () => response.destroy())
-    return
-  }
-  response.writeHead(status, { ...type, ...headers }).end(payload)
 }

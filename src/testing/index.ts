@@ -1,8 +1,11 @@
 export {
   type Answering,
   type FaultyUpstream,
+  type FaultyUpstreamOptions,
   faultyUpstream,
-  type ScriptedAnswer,
+  type Operation,
+  type Script,
   type SeenRequest,
   type UpstreamJob,
 } from './faulty-upstream.js'
+export type { JsonAnswer, ScriptedAnswer } from './scripted-answer.js'

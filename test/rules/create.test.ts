@@ -71,12 +71,12 @@ describe('create', () => {
   })
 
   const lost: [string, Partial<HttpJobDefinition>, object][] = [
-    ['a connection cut before the answer', {}, { cut: 'before', makesJob: true }],
-    ['a connection cut in the answer', {}, { cut: 'body', makesJob: true }],
-    ['a gateway timeout', {}, { status: 408, makesJob: true }],
-    ['a server error', {}, { status: 500, makesJob: true }],
-    ['a bad gateway', {}, { status: 502, body: '<html>bad gateway</html>', makesJob: true }],
-    ['an answer without an id', {}, { status: 201, body: {}, makesJob: true }],
+    ['a connection cut before the answer', {}, { cut: 'before', takesEffect: true }],
+    ['a connection cut in the answer', {}, { cut: 'body', takesEffect: true }],
+    ['a gateway timeout', {}, { status: 408, takesEffect: true }],
+    ['a server error', {}, { status: 500, takesEffect: true }],
+    ['a bad gateway', {}, { status: 502, body: '<html>bad gateway</html>', takesEffect: true }],
+    ['an answer without an id', {}, { status: 201, body: {}, takesEffect: true }],
   ]
   it.each(lost)('finds the job after %s, and never asks twice', async (_, job, answer) => {
     const w = await world({ job: { ...job, ...withLocate } })
@@ -192,7 +192,7 @@ describe('create', () => {
     closing(() => up.close())
     // The first process hangs in its create: for the second it is as good as dead.
     const first = await world({ up, clock, options: { store }, job: withLocate })
-    up.script.create.push({ hang: true, makesJob: true })
+    up.script.create.push({ hang: true, takesEffect: true })
     const call = first.call().catch(() => undefined)
     await up.waitFor((upstream) => upstream.jobs.size === 1)
     up.script.create.length = 0

@@ -96,7 +96,7 @@ describe('sweep', () => {
     up.script.cancel.push({ hang: true })
     await first.cancel(stopping)
     await up.waitFor((upstream) => upstream.count('POST', '/jobs/2/cancel') === 1)
-    up.script.create.push({ hang: true, makesJob: true })
+    up.script.create.push({ hang: true, takesEffect: true })
     void first.call().catch(() => undefined)
     await up.waitFor((upstream) => upstream.jobs.size === 3)
     up.script.create.length = 0
