@@ -3,12 +3,12 @@ import type { CancelIntent, PendingRecord, StoredRef, StoredTask } from '../stor
 import { runOnJob } from './context.js'
 import type { ResolvedTool } from './deps.js'
 import type { Engine } from './engine.js'
+import { Lease } from './lease.js'
 import { reasonOf } from './reading.js'
 
 /** A refused cancel is tried again after 5 s, 10 s, 20 s ... */
 const FIRST_RETRY_MS = 5_000
 const LAST_RETRY_MS = 300_000
-const LEASE_SLACK_MS = 2_000
 
 /** Whether the wish to cancel still has to reach the upstream, now. */
 export function cancelDue(tool: ResolvedTool, intent: CancelIntent | undefined, now: number): boolean {
@@ -59,9 +59,9 @@ async function send(
   const { cancel } = tool.job
   const before = intent ?? { at: deps.now(), attempts: 0 }
   if (!cancel) return before
-  const limit = tool.policy.timeouts.cancel
-  // Another replica may be sending it: its answer shows at the next look.
-  if (!(await records.takeLease(record.id, 'stop', limit + LEASE_SLACK_MS))) return before
+  const lease = await Lease.take(engine, record.id, 'stop')
+  // Another replica is sending it: its answer shows at the next look.
+  if (!lease) return before
   try {
     const problem = await attempt(engine, record, ref, tool)
     const now = deps.now()
@@ -81,7 +81,7 @@ async function send(
     await records.setCancel(record, after)
     return after
   } finally {
-    await records.dropLease(record.id, 'stop').catch((error) => engine.storeFault(error))
+    await lease.release()
   }
 }
 

@@ -6,6 +6,7 @@ import { runCreate, runOnJob } from './context.js'
 import type { Caller, ResolvedTool } from './deps.js'
 import type { Engine } from './engine.js'
 import { newKey, newTaskId, ownerHash } from './identity.js'
+import { Lease } from './lease.js'
 import { finish } from './look.js'
 import { errorResult, outcomeOf } from './outcome.js'
 import { checkRef, reasonOf } from './reading.js'
@@ -269,7 +270,8 @@ export async function lookAtPending(engine: Engine, pending: PendingRecord, canc
   const { create } = tool.policy.timeouts
   // `locate` may follow a create that took its whole time.
   if (deps.now() < pending.createdAt + 2 * create + ORPHAN_SLACK_MS) return waiting
-  if (!(await deps.records.takeLease(pending.id, 'look', create + ORPHAN_SLACK_MS))) return waiting
+  const lease = await Lease.take(engine, pending.id, 'look')
+  if (!lease) return waiting
   try {
     const ref = await locate(engine, tool, pending, undefined)
     if (ref) return boundView(tool, await bind(engine, tool, pending, ref), deps.now())
@@ -277,6 +279,6 @@ export async function lookAtPending(engine: Engine, pending: PendingRecord, canc
     deps.emit({ type: 'create_unknown', taskId: pending.id, tool: tool.name, reason })
     return await endUnstarted(engine, tool, pending, unknownResult(pending, reason))
   } finally {
-    await deps.records.dropLease(pending.id, 'look').catch((error) => engine.storeFault(error))
+    await lease.release()
   }
 }

@@ -5,15 +5,13 @@ import { cancelDue, sendCancel } from './cancel.js'
 import { readContext, runOnJob } from './context.js'
 import type { Deps, ResolvedTool } from './deps.js'
 import type { Engine } from './engine.js'
+import { Lease } from './lease.js'
 import { errorResult, INTERNAL_ERROR, outcomeOf, toolResult } from './outcome.js'
 import { isFresh } from './pace.js'
 import { taskKey } from './questions.js'
 import { cleanReading, reasonOf, sameRef } from './reading.js'
 import { firstSnapshot, freeze, type LiveTask, observe, type Sighting, type Verdict } from './transition.js'
 import { type TaskView, viewOfEnd, viewOfLive } from './view.js'
-
-/** What the store and the network may take besides the upstream's own time. */
-const LEASE_SLACK_MS = 2_000
 
 /** How old an answer may be. */
 export interface LookOptions {
@@ -87,12 +85,12 @@ async function leasedLook(engine: Engine, task: LiveTask, tool: ResolvedTool, op
   const { deps } = engine
   const { records } = deps
   const { id } = task.job
-  const { timeouts } = tool.policy
-  if (!(await records.takeLease(id, 'look', timeouts.cancel + timeouts.get + LEASE_SLACK_MS))) {
+  const lease = await Lease.take(engine, id, 'look')
+  if (!lease) {
     // Another replica is looking: what it saw last is what there is.
     return { value: shownNow(task, tool, deps) }
   }
-  const done = () => records.dropLease(id, 'look').catch((error) => engine.storeFault(error))
+  const done = () => lease.release()
   try {
     // Another replica may have looked between our read and our lease.
     const again = await records.load(id)
@@ -234,7 +232,6 @@ async function readResult(
   let given: JobResult = { text: message }
   if (result) {
     try {
-      await deps.records.keepLease(task.job.id, 'look', limit + LEASE_SLACK_MS)
       given = await runOnJob(deps, 'result', limit, task.job, task.cancel !== undefined, (ctx) => result(ref, job, ctx))
     } catch (error) {
       const reason = reasonOf(error, redact)
