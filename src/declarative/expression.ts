@@ -49,8 +49,12 @@ function json(text: unknown): unknown {
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value === 'function') return undefined
+  // JSONata's own functions are objects, with their whole surroundings in them.
+  if (typeof value === 'object' && value !== null && ('_jsonata_lambda' in value || '_jsonata_function' in value))
+    return undefined
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, plain(member)]))
+  const members = Object.entries(value).map(([name, member]) => [name, plain(member)] as const)
+  return Object.fromEntries(members.filter(([, member]) => member !== undefined))
 }
 
 /** JSONata writes its errors as plain objects. */

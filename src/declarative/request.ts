@@ -114,12 +114,23 @@ function headerText(name: string, value: string, scope: Scope): string | undefin
   return String(text)
 }
 
+/** One function for each text: the client renews credentials once for all requests that share a function. */
+const envHeaders = new Map<string, () => string | undefined>()
+
+function envHeader(name: string, value: string): () => string | undefined {
+  const known = envHeaders.get(value) ?? (() => headerText(name, value, {}))
+  envHeaders.set(value, known)
+  return known
+}
+
 /** Values with `{env.*}` become functions: the client takes what functions give for secrets. */
 function renderHeaders(headers: Record<string, HeaderValue>, scope: Scope): Headers {
   const entries = Object.entries(headers).map(([name, value]): [string, HeaderValue] => {
     if (typeof value !== 'string') return [name, value]
-    const secret = placeholdersIn(value).some(([root]) => root === 'env')
-    return [name, secret ? () => headerText(name, value, scope) : headerText(name, value, scope)]
+    const roots = placeholdersIn(value).map(([root]) => root)
+    if (!roots.includes('env')) return [name, headerText(name, value, scope)]
+    requireEnv(value)
+    return [name, roots.every((root) => root === 'env') ? envHeader(name, value) : () => headerText(name, value, scope)]
   })
   return Object.fromEntries(entries)
 }
