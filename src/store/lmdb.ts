@@ -5,7 +5,7 @@ import { BACKEND, type Backend, type KeyValue, type OwnStore } from './types.js'
 
 /** Options of {@link lmdbStore}. */
 export interface LmdbStoreOptions {
-  /** The file, such as `./jobs.lmdb`; its folder must exist. A second file beside it (`./jobs-soft.lmdb`) holds what may be lost. */
+  /** The file, such as `./jobs.lmdb`; its folder is made where it is missing. A second file beside it (`./jobs-soft.lmdb`) holds what may be lost. */
   path: string
   /** Milliseconds since the epoch. Default `Date.now`. */
   now?: (() => number) | undefined
@@ -51,7 +51,7 @@ class Environment {
       const expiries: Expiries = root.openDB({ name: 'expiries' })
       return new Environment(root, entries, expiries, path, durable, now)
     } catch (cause) {
-      throw fault(`be opened (does the folder ${dirname(path)} exist, and may this user write there?)`, path, cause)
+      throw fault(`be opened (is ${dirname(path)} a folder that this user may write to?)`, path, cause)
     }
   }
 

@@ -9,3 +9,10 @@ export {
   type UpstreamJob,
 } from './faulty-upstream.js'
 export type { JsonAnswer, ScriptedAnswer } from './scripted-answer.js'
+export {
+  type OpenedStore,
+  type StoreCheck,
+  type StoreClock,
+  type StoreSuiteOptions,
+  storeSuite,
+} from './store-suite.js'

@@ -24,6 +24,14 @@ export class FailingStore implements KeyvAdapterLike {
     return this.entries.delete(key)
   }
 
+  async clear(): Promise<void> {
+    this.entries.clear()
+  }
+
+  async has(key: string): Promise<boolean> {
+    return this.entries.has(key)
+  }
+
   keys(): string[] {
     return [...this.entries.keys()]
   }
