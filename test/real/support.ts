@@ -26,7 +26,7 @@ export async function follow(
   for (;;) {
     const answer = await it.get(taskId)
     if (answer.result && predicate(answer.result)) return answer
-    if (answer.error || answer.result.status === 'completed' || answer.result.status === 'failed') {
+    if (answer.error || ['completed', 'failed', 'cancelled'].includes(answer.result.status)) {
       throw new Error(`the task ended otherwise: ${answer.text}`)
     }
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
