@@ -9,7 +9,10 @@ const run = promisify(execFile)
 describe('npm run demo', () => {
   it('tells the story without a terminal, and leaves nothing running', { timeout: 120_000 }, async () => {
     const mark = `demo-test-${process.pid}-${Date.now()}`
-    const { stdout } = await run('npm', ['run', '--silent', 'demo'], { cwd: root, env: { ...process.env, DEMO_MARK: mark } })
+    const { stdout } = await run('npm', ['run', '--silent', 'demo'], {
+      cwd: root,
+      env: { ...process.env, DEMO_MARK: mark },
+    })
     const parts = [
       '1. A job from call to result',
       'The call answered at once with task',
