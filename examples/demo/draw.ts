@@ -1,24 +1,26 @@
-/* How the demo shows the life of a task: redrawn in place on a terminal, line by line elsewhere. */
+/* How the demo shows the life of a task: redrawn in place on a terminal, a line for each change elsewhere. */
 
-const BAR_WIDTH = 28
-const colors = process.stdout.isTTY && !process.env.NO_COLOR
-const paint = (code: number) => (text: string) => (colors ? `\u001b[${code}m${text}\u001b[0m` : text)
+const SPINNER = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const REDRAW_MS = 100
+const LONGEST_BAR = 30
+const SHORTEST_BAR = 8
+/** What stands beside the bar: margin, spinner, percentage and seconds. */
+const BESIDE_THE_BAR = 22
 
-export const bold = paint(1)
-export const dim = paint(2)
-const STATUS_COLORS: Record<string, (text: string) => string> = {
-  working: paint(36),
-  input_required: paint(33),
-  completed: paint(32),
-  failed: paint(31),
-  cancelled: paint(35),
+const STATUSES: Record<string, { word: string; mark: string; color: number }> = {
+  working: { word: 'working', mark: '·', color: 36 },
+  input_required: { word: 'needs a person', mark: '?', color: 33 },
+  completed: { word: 'completed', mark: '✓', color: 32 },
+  failed: { word: 'failed', mark: '✗', color: 31 },
+  cancelled: { word: 'cancelled', mark: '✗', color: 35 },
 }
-const STATUS_WORDS: Record<string, string> = {
-  working: 'working',
-  input_required: 'needs a person',
-  completed: 'completed',
-  failed: 'failed',
-  cancelled: 'cancelled',
+const WORD_WIDTH = 15
+
+/** Where is drawn: standard output, or what a test gives. */
+export interface Output {
+  write(text: string): unknown
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
 }
 
 /** What is shown of a task. */
@@ -27,74 +29,134 @@ export interface Shown {
   readonly statusMessage?: string | undefined
 }
 
-const width = () => Math.max(20, process.stdout.columns || 100)
-
-/** Cuts a line to the terminal, so that redrawing never leaves half a line behind. */
-function cut(line: string): string {
-  return line.length > width() - 1 ? `${line.slice(0, width() - 2)}…` : line
+/** Options of {@link Screen}. */
+export interface ScreenOptions {
+  output?: Output
+  env?: Record<string, string | undefined>
+  /** Whether lines are redrawn in place. Default: when the output is a terminal. */
+  live?: boolean
 }
 
-function bar(percent: number): string {
-  const full = Math.round((percent / 100) * BAR_WIDTH)
-  return `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)} ${String(percent).padStart(3)}%`
+/** Writes to a reader. */
+export class Screen {
+  readonly live: boolean
+  private readonly colors: boolean
+  private readonly output: Output
+
+  constructor(options: ScreenOptions = {}) {
+    const { output = process.stdout, env = process.env } = options
+    this.output = output
+    const terminal = output.isTTY === true && env.TERM !== 'dumb'
+    this.live = terminal && (options.live ?? true)
+    this.colors = terminal && !env.NO_COLOR
+  }
+
+  get width(): number {
+    return Math.max(20, this.output.columns || 100)
+  }
+
+  paint(code: number, text: string): string {
+    return this.colors ? `\u001b[${code}m${text}\u001b[0m` : text
+  }
+
+  bold(text: string): string {
+    return this.paint(1, text)
+  }
+
+  dim(text: string): string {
+    return this.paint(2, text)
+  }
+
+  write(text: string): void {
+    this.output.write(text)
+  }
+
+  say(text = ''): void {
+    this.write(`${text}\n`)
+  }
 }
 
-/** Says something to the reader. */
-export function say(text = ''): void {
-  console.log(text)
+/** Splits a message into what it says and the percentage that it ends with. Tasks have no field for progress. */
+function percentIn(message: string): { text: string; percent: number | undefined } {
+  const found = /\s*\((\d+)%\)\s*$/.exec(message)
+  return found
+    ? { text: message.slice(0, found.index), percent: Number(found[1]) }
+    : { text: message, percent: undefined }
 }
 
-/** Shows one task. */
+/** Shows one task: its past as lines, and below them, on a terminal, where it is now. */
 export class TaskView {
-  private lines = 0
-  private last = ''
+  private readonly began: number
+  private task: Shown | undefined
   private percent = 0
-  private paused = false
-  private readonly began = Date.now()
+  private frame = 0
+  private last = ''
+  private drawn = false
+  private ticking: NodeJS.Timeout | undefined
 
-  constructor(private readonly redraw: boolean) {}
+  constructor(
+    private readonly screen: Screen,
+    private readonly now: () => number = Date.now,
+  ) {
+    this.began = now()
+  }
 
   /** Shows the present state. */
   show(task: Shown): void {
-    if (this.paused) return
-    const message = task.statusMessage ?? ''
-    const found = /\((\d+)%\)/.exec(message)?.[1]
-    if (found) this.percent = Number(found)
+    this.task = task
+    const { text, percent } = percentIn(task.statusMessage ?? '')
+    if (percent !== undefined) this.percent = percent
     if (task.status === 'completed') this.percent = 100
-    const word = STATUS_WORDS[task.status] ?? task.status
-    const seconds = `${((Date.now() - this.began) / 1000).toFixed(1)} s`
-    if (this.redraw) {
-      const color = STATUS_COLORS[task.status] ?? ((text: string) => text)
-      this.draw([
-        `  ${color(word.padEnd(14))} ${bar(this.percent)}  ${dim(seconds)}`,
-        `  ${cut(message).slice(0, width() - 3)}`,
-      ])
+    const { word, mark, color } = STATUSES[task.status] ?? { word: task.status, mark: '·', color: 0 }
+    const { screen } = this
+    if (!screen.live) {
+      const line = `  ${word}: ${task.statusMessage ?? ''}`
+      if (line !== this.last) screen.say(line)
+      this.last = line
       return
     }
-    const line = `  ${word}: ${message}`
-    if (line !== this.last) say(cut(line))
-    this.last = line
+    this.erase()
+    if (`${word} ${text}` !== this.last) {
+      const state = screen.paint(color, `${mark} ${word.padEnd(WORD_WIDTH)}`)
+      screen.say(`  ${screen.dim(this.seconds())}  ${state} ${text}`)
+      this.last = `${word} ${text}`
+    }
+    this.draw()
+    this.ticking ??= setInterval(() => {
+      this.frame++
+      this.erase()
+      this.draw()
+    }, REDRAW_MS)
   }
 
   /** Leaves what is drawn where it is: what follows goes below. */
   settle(): void {
-    this.lines = 0
+    clearInterval(this.ticking)
+    this.ticking = undefined
+    this.erase()
   }
 
-  /** Draws nothing while a person is asked: it would write over the question. */
-  async during<T>(question: () => Promise<T>): Promise<T> {
-    this.settle()
-    this.paused = true
-    try {
-      return await question()
-    } finally {
-      this.paused = false
-    }
+  private seconds(): string {
+    return `${((this.now() - this.began) / 1000).toFixed(1)} s`.padStart(7)
   }
 
-  private draw(lines: string[]): void {
-    if (this.lines > 0) process.stdout.write(`\u001b[${this.lines}A`)
-    for (const line of lines) process.stdout.write(`\u001b[2K${line}\n`)
-    this.lines = lines.length
+  private erase(): void {
+    if (this.drawn) this.screen.write('\r\u001b[2K\u001b[?25h')
+    this.drawn = false
+  }
+
+  /** Where the task is now, on the line that the cursor is in. It must not wrap: it could not be redrawn. */
+  private draw(): void {
+    const { screen, percent } = this
+    const color = STATUSES[this.task?.status ?? '']?.color ?? 0
+    if (this.task?.status !== 'working') return
+    const width = Math.min(LONGEST_BAR, screen.width - BESIDE_THE_BAR)
+    const full = Math.round((percent / 100) * width)
+    const bar =
+      width < SHORTEST_BAR ? '' : `${screen.paint(color, '█'.repeat(full))}${screen.dim('░'.repeat(width - full))} `
+    const spinner = screen.paint(color, SPINNER[this.frame % SPINNER.length] ?? '')
+    const line = `  ${screen.dim(this.seconds())}  ${spinner} ${bar}${String(percent).padStart(3)}%`
+    screen.write(`\u001b[?25l${line}`)
+    this.drawn = true
   }
 }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const ENDS_WITHIN_MS = 3_000
 const running = new Set<ChildProcess>()
 
 /** A program of the demo, in a process of its own. */
@@ -14,22 +15,28 @@ export interface Program {
 
 /** Starts one of the demo's programs and waits until it says that it is ready. @throws Error when it ends before. */
 export function startProgram(file: string, env: Record<string, string>): Promise<Program> {
-  // Not through the tsx command, which would put a process in between: a kill must reach the program itself.
+  // Not through the tsx command, which would put a process in between: a kill must reach the program itself. The channel tells the
+  // program when the demo is gone, however that happened.
   const child = spawn(process.execPath, ['--import', 'tsx', fileURLToPath(new URL(file, import.meta.url))], {
     cwd: ROOT,
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   running.add(child)
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  const ended = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve())
+    child.once('error', () => resolve())
+  })
   void ended.then(() => running.delete(child))
   return new Promise((resolve, reject) => {
+    let output = ''
     let errors = ''
-    child.stderr.on('data', (chunk) => {
+    child.stderr?.on('data', (chunk) => {
       errors += chunk
     })
-    child.stdout.on('data', (chunk) => {
-      const url = /ready (\S+)/.exec(String(chunk))?.[1]
+    child.stdout?.on('data', (chunk) => {
+      output += chunk
+      const url = /ready (\S+)\s/.exec(output)?.[1]
       if (!url) return
       const kill = async (signal: 'SIGTERM' | 'SIGKILL') => {
         child.kill(signal)
@@ -41,14 +48,14 @@ export function startProgram(file: string, env: Record<string, string>): Promise
   })
 }
 
-/** Ends whatever still runs. */
+/** Ends whatever still runs: politely, then not. */
 export async function endPrograms(): Promise<void> {
-  const children = [...running]
   await Promise.all(
-    children.map((child) => {
-      const ended = new Promise((resolve) => child.once('exit', resolve))
+    [...running].map((child) => {
+      const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
       child.kill('SIGTERM')
-      return ended
+      const force = setTimeout(() => child.kill('SIGKILL'), ENDS_WITHIN_MS)
+      return ended.then(() => clearTimeout(force))
     }),
   )
 }

@@ -1,6 +1,6 @@
 /*
- * The job itself: an ordinary script that knows nothing of MCP. It surveys the source files of a folder in three stages, and asks
- * for approval before the last one. It tells what it does on standard output, one JSON object a line, and reads the decision from
+ * The job itself: an ordinary script that knows nothing of MCP. It surveys the source files of a folder in two stages, and asks
+ * for approval in between. It tells what it does on standard output, one JSON object a line, and reads the decision from
  * standard input.
  */
 import { createHash } from 'node:crypto'
@@ -13,6 +13,10 @@ const tell = (message) => console.log(JSON.stringify(message))
 // A small folder would be surveyed before anybody could watch.
 const pause = () => new Promise((resolve) => setTimeout(resolve, Number(stageMs) / files.length))
 
+process.on('uncaughtException', (error) => {
+  console.error(error.message)
+  process.exit(1)
+})
 process.on('SIGTERM', () => {
   tell({ log: 'asked to stop, stopping' })
   process.exit(143)
@@ -35,7 +39,10 @@ for (const [at, file] of files.entries()) {
 
 tell({ question: `Counted ${lines} lines in ${files.length} files. Go on with the checksums?` })
 const [decision] = await new Promise((resolve) => {
-  createInterface({ input: process.stdin }).once('line', (line) => resolve([line.trim()]))
+  const decisions = createInterface({ input: process.stdin })
+  decisions.once('line', (line) => resolve([line.trim()]))
+  // Whoever started this is gone: nobody will decide any more.
+  decisions.once('close', () => resolve(['']))
 })
 if (decision !== 'approve') {
   tell({ log: 'rejected by a person' })
