@@ -1,6 +1,8 @@
 import { StoreError } from '../errors/index.js'
 import { keyvBackend } from './keyv.js'
 import { type MemoryEntry, memoryBackend } from './memory.js'
+import { isPostgresAdapter, postgresBackend } from './postgres.js'
+import { isRedisAdapter, redisBackend } from './redis.js'
 import { BACKEND, type Backend, type KeyvAdapterLike, type StoreInput } from './types.js'
 
 const isObject = (value: unknown): value is Record<PropertyKey, unknown> => typeof value === 'object' && value !== null
@@ -32,7 +34,11 @@ function entriesIn(map: Map<string, unknown>): Map<string, MemoryEntry> {
 /** Whether tasks can be listed in this store. */
 export function canList(input: StoreInput | undefined): boolean {
   const adapter = adapterOf(input)
-  return adapter === undefined || adapter instanceof Map || (isObject(adapter) && BACKEND in adapter)
+  if (adapter === undefined || adapter instanceof Map) return true
+  return (
+    isObject(adapter) &&
+    (BACKEND in adapter || isPostgresAdapter(adapter) || (isRedisAdapter(adapter) && 'scanIterator' in adapter.client))
+  )
 }
 
 /**
@@ -48,6 +54,8 @@ export async function openBackend(
   if (adapter instanceof Map) return memoryBackend(options.now, entriesIn(adapter))
   if (isObject(adapter) && typeof adapter[BACKEND] === 'function')
     return (adapter as { [BACKEND](): Promise<Backend> })[BACKEND]()
+  if (isObject(adapter) && isRedisAdapter(adapter)) return redisBackend(adapter, options)
+  if (isObject(adapter) && isPostgresAdapter(adapter)) return postgresBackend(adapter, options)
   if (isObject(adapter) && ['get', 'set', 'delete'].every((name) => typeof adapter[name] === 'function')) {
     return keyvBackend(adapter as unknown as KeyvAdapterLike, options)
   }

@@ -14,6 +14,13 @@ export interface KeyValue {
   delete(key: string): Promise<void>
 }
 
+/** Tells other processes that something has changed. Messages may be lost. */
+export interface Bus {
+  publish(message: string): Promise<void>
+  /** @returns ends the subscription. */
+  subscribe(listener: (message: string) => void): Promise<() => Promise<void>>
+}
+
 /** An opened store. */
 export interface Backend {
   /** For messages: `memory`, `lmdb`, `redis`, `postgres`, `keyv`. */
@@ -28,6 +35,8 @@ export interface Backend {
   readonly soft: KeyValue
   /** The live keys of `main` that begin with `prefix`, in no particular order. Absent where the backend cannot list. */
   readonly keys?: ((prefix: string) => AsyncIterable<string>) | undefined
+  /** Where the store can tell its users of changes. */
+  readonly bus?: Bus | undefined
   close(): Promise<void>
 }
 
