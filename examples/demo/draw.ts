@@ -105,7 +105,7 @@ export class TaskView {
   show(task: Shown): void {
     this.task = task
     const { text, percent } = percentIn(task.statusMessage ?? '')
-    if (percent !== undefined) this.percent = percent
+    if (percent !== undefined) this.percent = Math.min(percent, 100)
     if (task.status === 'completed') this.percent = 100
     const { word, mark, color } = STATUSES[task.status] ?? { word: task.status, mark: '·', color: 0 }
     const { screen } = this
