@@ -65,14 +65,14 @@ export class Engine {
   async answer(taskId: unknown, caller: Caller, responses: Readonly<Record<string, unknown>>): Promise<void> {
     const stored = await this.load(taskId, caller)
     await takeAnswers(this, stored, responses)
-    if (stored.kind === 'job') this.watches.nudge(stored.job.id)
+    if (stored.kind === 'job') this.announce(stored.job.id)
   }
 
   /** Stores the wish to cancel and sends it on. @throws UnknownTaskError, StoreError. */
   async cancel(taskId: unknown, caller: Caller): Promise<void> {
     const stored = await this.load(taskId, caller)
     await requestCancel(this, stored)
-    if (stored.kind === 'job') this.watches.nudge(stored.job.id)
+    if (stored.kind === 'job') this.announce(stored.job.id)
   }
 
   /**
@@ -97,6 +97,13 @@ export class Engine {
   /** Does what is due on all tasks, where the store can list them. */
   sweep(): Promise<SweepReport> {
     return sweep(this)
+  }
+
+  /** A task has changed: whoever listens, here or at another replica, should look. */
+  announce(id: string): void {
+    this.watches.nudge(id)
+    const { bus } = this.deps.records.backend
+    if (bus) this.deps.background(bus.publish(id))
   }
 
   /** Reports a fault of the store in work that nobody waits for. */

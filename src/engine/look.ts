@@ -188,8 +188,11 @@ async function keepLive(
   const snapshot = { ...verdict.snapshot, open }
   const view = viewOfLive({ ...task, ref: verdict.ref ?? task.ref, questions }, snapshot)
   deps.emit({ type: 'looked', taskId: task.job.id, tool: tool.name, status: view.status })
-  // Soft state: the answer does not wait for it.
-  return { value: view, rest: records.setSnapshot(task.job, snapshot).catch((error) => engine.storeFault(error)) }
+  // Soft state: the answer does not wait for it. Others are told once they can see it.
+  const kept = records.setSnapshot(task.job, snapshot).then(() => {
+    if (snapshot.changedAt !== task.snapshot?.changedAt) engine.announce(task.job.id)
+  })
+  return { value: view, rest: kept.catch((error) => engine.storeFault(error)) }
 }
 
 /** The job ended: read what it gave, once. A failing read never keeps it from ending. */
@@ -280,6 +283,6 @@ export async function finish(
   if (standing === end)
     deps.emit({ type: 'ended', taskId: end.id, tool: end.tool, status: end.status, message: end.message })
   deps.background(deps.records.tidy(end.id, task.questions.length))
-  engine.watches.nudge(end.id)
+  engine.announce(end.id)
   return viewOfEnd(standing, tool.policy.pollIntervalMs)
 }

@@ -22,6 +22,8 @@ const AFTER_FAULT_MS = 5_000
  */
 export class Watches {
   private readonly watches = new Map<string, Watch>()
+  /** Ends the subscription to other replicas' changes; there is one while anything is followed. */
+  private unsubscribe: Promise<() => Promise<void>> | undefined
 
   constructor(private readonly engine: Engine) {}
 
@@ -40,6 +42,7 @@ export class Watches {
       watch = { watchers: new Set(), timer: undefined, last: undefined, looking: false, again: false }
       this.watches.set(taskId, watch)
     }
+    this.subscribe()
     watch.watchers.add(watcher)
     if (watch.last) watcher(watch.last)
     else if (!watch.looking) void this.look(taskId, watch)
@@ -58,6 +61,24 @@ export class Watches {
   close(): void {
     for (const watch of this.watches.values()) clearTimeout(watch.timer)
     this.watches.clear()
+    this.stopListening()
+  }
+
+  /** Hears of changes at other replicas, where the store can tell. Without it, or when it breaks, looks go on at their own pace. */
+  private subscribe(): void {
+    const { bus } = this.engine.deps.records.backend
+    if (!bus || this.unsubscribe) return
+    this.unsubscribe = bus.subscribe((id) => this.nudge(id))
+    this.unsubscribe.catch((error) => {
+      this.unsubscribe = undefined
+      this.engine.storeFault(error)
+    })
+  }
+
+  private stopListening(): void {
+    const ending = this.unsubscribe?.then((end) => end())
+    this.unsubscribe = undefined
+    if (ending) this.engine.deps.background(ending)
   }
 
   private leave(taskId: string, watcher: Watcher): void {
@@ -69,6 +90,7 @@ export class Watches {
   private drop(taskId: string, watch: Watch): void {
     clearTimeout(watch.timer)
     if (this.watches.get(taskId) === watch) this.watches.delete(taskId)
+    if (this.watches.size === 0) this.stopListening()
   }
 
   private async look(taskId: string, watch: Watch): Promise<void> {

@@ -5,7 +5,8 @@ import { httpJob } from 'mcp-job-tools/adapters/http'
 import { faultyUpstream } from 'mcp-job-tools/testing'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { type Declares, envelope, rpc } from '../support/rpc.js'
+import { listen } from '../support/listen.js'
+import { rpc } from '../support/rpc.js'
 import { serve } from '../support/serve.js'
 import { closing, usualJob, world } from '../support/world.js'
 
@@ -16,55 +17,6 @@ const realTime = {
     return Date.now()
   },
   set now(_: number) {},
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: tests read whatever the wire holds.
-type Message = any
-
-/** An open stream of one listen request. */
-async function listen(url: string, notifications: Record<string, unknown>, declares: Declares = {}) {
-  const controller = new AbortController()
-  closing(async () => controller.abort())
-  const response = await fetch(url, {
-    method: 'POST',
-    signal: controller.signal,
-    headers: {
-      'content-type': 'application/json',
-      accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': '2026-07-28',
-      'mcp-method': 'subscriptions/listen',
-      ...(declares.user ? { 'x-test-user': declares.user } : {}),
-    },
-    body: JSON.stringify({
-      jsonrpc: '2.0',
-      id: 'sub-1',
-      method: 'subscriptions/listen',
-      params: { notifications, _meta: envelope(declares) },
-    }),
-  })
-  const messages = response.headers.get('content-type')?.includes('event-stream') ? read(response.body) : undefined
-  const refusal = async () => ((await response.json()) as Message).error
-  return {
-    response,
-    refusal,
-    messages,
-    next: async (): Promise<Message> => (await messages?.next())?.value,
-    stop: () => controller.abort(),
-  }
-}
-
-async function* read(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Message> {
-  let buffer = ''
-  const decoder = new TextDecoder()
-  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
-    buffer += decoder.decode(chunk, { stream: true })
-    const frames = buffer.split('\n\n')
-    buffer = frames.pop() ?? ''
-    for (const frame of frames) {
-      const data = /^data: (.*)$/m.exec(frame)?.[1]
-      if (data) yield JSON.parse(data)
-    }
-  }
 }
 
 const listening = () => world({ policy: quick, clock: realTime })
