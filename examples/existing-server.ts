@@ -52,35 +52,46 @@ const survey = defineJobTool({
   pollIntervalMs: 1_000,
 })
 
-// The second adapter is written by hand: it is content once the lines are counted.
+interface CountJob {
+  status: string
+  percent: number
+  question?: string
+}
+
+// The second adapter is written by hand: it is content once the lines are counted, and gives up the rest of the job.
 const quickSurvey = defineJobTool({
   name: 'count_lines',
   description: 'Counts the lines of the source files of a folder, and stops there',
   input: z.object({ folder: z.string() }),
   job: {
-    create: async (input: { folder: string }) => {
-      const { id } = await askJobServer<{ id: string }>('POST', '/jobs', { folder: input.folder })
+    create: async (input: { folder: string }, ctx) => {
+      const { id } = await askJobServer<{ id: string }>('POST', '/jobs', ctx.signal, { folder: input.folder })
       return { id }
     },
-    get: (ref: { id: string }) =>
-      askJobServer<{ status: string; question?: string; percent: number }>(
-        'GET',
-        `/jobs/${encodeURIComponent(ref.id)}`,
-      ),
-    read: (job: { status: string; question?: string; percent: number }) => {
-      if (job.question !== undefined) return { phase: 'succeeded' as const, message: job.question }
-      return {
-        phase: job.status === 'failed' ? ('failed' as const) : ('working' as const),
-        progress: { done: job.percent },
-      }
+    get: (ref: { id: string }, ctx) => askJobServer<CountJob>('GET', `/jobs/${encodeURIComponent(ref.id)}`, ctx.signal),
+    read: (job: CountJob) => {
+      if (job.question !== undefined || job.status === 'done') return { phase: 'succeeded' }
+      if (job.status === 'cancelled' || job.status === 'failed') return { phase: job.status }
+      return { phase: 'working', progress: { done: job.percent } }
     },
+    result: async (ref, job, ctx) => {
+      if (job.question === undefined) return { text: 'Somebody has let the job go on to its end.' }
+      await stop(ref.id, ctx.signal)
+      return { text: job.question }
+    },
+    cancel: (ref, ctx) => stop(ref.id, ctx.signal),
   },
   pollIntervalMs: 1_000,
 })
 
-async function askJobServer<Answer>(method: string, path: string, body?: object): Promise<Answer> {
+const stop = (id: string, signal: AbortSignal): Promise<void> =>
+  askJobServer('POST', `/jobs/${encodeURIComponent(id)}/cancel`, signal)
+
+async function askJobServer<Answer>(method: string, path: string, signal: AbortSignal, body?: object): Promise<Answer> {
   const response = await fetch(`${JOBS_URL}${path}`, {
     method,
+    // Ends the request when the operation's time is up.
+    signal,
     headers: { authorization: `Bearer ${JOBS_TOKEN}`, 'content-type': 'application/json' },
     ...(body ? { body: JSON.stringify(body) } : {}),
   })

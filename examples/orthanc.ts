@@ -65,10 +65,10 @@ export function orthancSend(baseUrl: string, authorization: string | undefined) 
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { ORTHANC_URL = 'http://127.0.0.1:8042', ORTHANC_AUTHORIZATION } = process.env
+  const { ORTHANC_URL = 'http://127.0.0.1:8042', ORTHANC_AUTHORIZATION, STORE = './orthanc.lmdb' } = process.env
   const jobs = createJobTools({
     tools: [orthancSend(ORTHANC_URL, ORTHANC_AUTHORIZATION)],
-    store: lmdbStore({ path: './orthanc.lmdb' }),
+    store: lmdbStore({ path: STORE }),
   })
   await jobs.serveStdio({ name: 'orthanc', version: '1.0.0' })
 }

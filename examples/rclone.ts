@@ -55,10 +55,10 @@ export function rcloneCopy(baseUrl: string, authorization: string | undefined) {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const { RCLONE_URL = 'http://127.0.0.1:5572', RCLONE_AUTHORIZATION } = process.env
+  const { RCLONE_URL = 'http://127.0.0.1:5572', RCLONE_AUTHORIZATION, STORE = './rclone.lmdb' } = process.env
   const jobs = createJobTools({
     tools: [rcloneCopy(RCLONE_URL, RCLONE_AUTHORIZATION)],
-    store: lmdbStore({ path: './rclone.lmdb' }),
+    store: lmdbStore({ path: STORE }),
   })
   await jobs.serveStdio({ name: 'rclone', version: '1.0.0' })
 }

@@ -71,7 +71,8 @@ const finished = {
 
 describe('the examples run as written', { timeout: 60_000 }, () => {
   it.each(['express.ts', 'hono.ts', 'existing-server.ts'])('%s', async (file) => {
-    const url = await start(file, await environment())
+    const env = await environment()
+    const url = await start(file, env)
     const asked: Elicitation[] = []
     const opened = await session(new StreamableHTTPClientTransport(new URL(url)), asked)
     expect(await survey(opened)).toMatchObject(finished)
@@ -88,6 +89,10 @@ describe('the examples run as written', { timeout: 60_000 }, () => {
       status: 'completed',
       result: { content: [{ text: expect.stringMatching(/^Counted \d+ lines/) }] },
     })
+    // What it did not want is not left waiting for somebody.
+    const left = async () =>
+      (await fetch(`${env.JOBS_URL}/jobs`, { headers: { authorization: 'Bearer demo-token' } })).json()
+    await expect.poll(left).toMatchObject({ jobs: [{ status: 'done' }, { status: 'cancelled' }] })
   })
 
   it.each(['express.ts', 'hono.ts'])('%s refuses a page of another origin', async (file) => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { orthancSend } from '../../examples/orthanc.js'
 import { type OrthancServer, type Peer, startOrthanc, startPeer } from '../servers/orthanc.js'
 import { missing } from '../servers/program.js'
-import { begin, follow, followTo, realWorld } from './support.js'
+import { begin, follow, followTo, overStdio, realWorld } from './support.js'
 
 /* examples/orthanc.ts against a real Orthanc, which knows nothing of us. */
 
@@ -120,6 +120,18 @@ describe.skipIf(missing('Orthanc', ['Orthanc', 'cc'], 'orthanc gcc libc6-dev'))(
     expect(result).toMatchObject({ isError: true })
     const { result: odd } = await w.call({ peer: '..', resources }, {}, 'send_images')
     expect(odd).toMatchObject({ isError: true })
+  })
+
+  it('runs as written, for a desktop host', async () => {
+    const env = { ORTHANC_URL: orthanc.url, ORTHANC_AUTHORIZATION: orthanc.authorization }
+    const { tasks } = await overStdio('orthanc.ts', env)
+    peer.allow(IMAGES)
+    const execution = await tasks.callTool(
+      'send_images',
+      { peer: 'archive', resources },
+      { task: { preference: 'prefer' } },
+    )
+    expect((await execution.settle()).outcome).toMatchObject({ result: { structuredContent: { images: IMAGES } } })
   })
 
   it('tells that a job is unknown', async () => {

@@ -1,10 +1,11 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { rcloneCopy } from '../../examples/rclone.js'
 import { missing } from '../servers/program.js'
 import { type RcloneServer, startRclone } from '../servers/rclone.js'
-import { begin, follow, followTo, realWorld } from './support.js'
+import { begin, follow, followTo, overStdio, realWorld } from './support.js'
 
 /* examples/rclone.ts against a real rclone, which knows nothing of us. */
 
@@ -13,15 +14,18 @@ describe.skipIf(missing('rclone', ['rclone'], 'rclone'))('rclone', () => {
   let to = ''
   let runs = 0
   beforeAll(async () => {
-    rclone = await startRclone()
-    writeFileSync(join(rclone.source, 'film.bin'), Buffer.alloc(4_000_000, 'film'))
-    writeFileSync(join(rclone.source, 'notes.txt'), 'cut scene 3')
+    rclone = await filled(await startRclone())
   })
   afterAll(() => rclone?.close())
   beforeEach(() => {
     to = `target:run-${++runs}`
   })
 
+  const filled = async (server: RcloneServer) => {
+    await writeFile(join(server.source, 'film.bin'), Buffer.alloc(4_000_000, 'film'))
+    await writeFile(join(server.source, 'notes.txt'), 'cut scene 3')
+    return server
+  }
   const worldOf = () => realWorld(rcloneCopy(rclone.url, rclone.authorization))
   const slowly = (rate: string) => rclone.rc('core/bwlimit', { rate })
 
@@ -71,7 +75,7 @@ describe.skipIf(missing('rclone', ['rclone'], 'rclone'))('rclone', () => {
     await followTo(w, taskId, 'working')
     // A restart of rclone forgets its jobs.
     await rclone.close()
-    rclone = await startRclone(Number(new URL(rclone.url).port))
+    rclone = await filled(await startRclone(Number(new URL(rclone.url).port)))
     const { result } = await followTo(w, taskId, 'failed')
     expect(result.error.message).toContain('no longer exists')
   })
@@ -89,5 +93,12 @@ describe.skipIf(missing('rclone', ['rclone'], 'rclone'))('rclone', () => {
     const w = await realWorld(rcloneCopy(rclone.url, 'Basic d3Jvbmc6d3Jvbmc='))
     const { result } = await w.call({ from: 'source:', to }, {}, 'copy_files')
     expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('401') }] })
+  })
+
+  it('runs as written, for a desktop host', async () => {
+    const env = { RCLONE_URL: rclone.url, RCLONE_AUTHORIZATION: rclone.authorization }
+    const { tasks } = await overStdio('rclone.ts', env)
+    const execution = await tasks.callTool('copy_files', { from: 'source:', to }, { task: { preference: 'prefer' } })
+    expect((await execution.settle()).outcome).toMatchObject({ result: { structuredContent: { files: 2 } } })
   })
 })

@@ -1,6 +1,12 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import type { JobTool } from 'mcp-job-tools'
+import { openTaskSession, type TaskSession } from '../../examples/support/task-session.js'
 import type { Answered } from '../support/rpc.js'
-import { type World, world } from '../support/world.js'
+import { closing, type World, world } from '../support/world.js'
 
 const SPEED = 40
 const LOOK_EVERY_MS = 25
@@ -42,4 +48,22 @@ export async function begin(it: World, tool: string, args: Record<string, unknow
   const { result, text } = await it.call(args, {}, tool)
   if (result?.resultType !== 'task') throw new Error(`no task: ${text}`)
   return result.taskId
+}
+
+/** Runs an example as a desktop host would, over standard input and output, and connects the official client. */
+export async function overStdio(file: string, env: Record<string, string>): Promise<TaskSession> {
+  const root = fileURLToPath(new URL('../..', import.meta.url))
+  const folder = await mkdtemp(join(tmpdir(), 'mcp-job-tools-'))
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: ['--import', 'tsx', join(root, 'examples', file)],
+    cwd: root,
+    env: { ...(process.env as Record<string, string>), STORE: join(folder, 'jobs.lmdb'), ...env },
+  })
+  const session = await openTaskSession({ transport, endpointId: file })
+  closing(async () => {
+    await session.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+  return session
 }
