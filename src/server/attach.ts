@@ -8,6 +8,7 @@ import {
   askFirst,
   clientFacts,
   type JobCall,
+  notifyStatus2025,
   registerHandleTools,
   serveCall,
   shapeListing,
@@ -125,6 +126,8 @@ async function callTool(
     asked.kind === 'again'
       ? await answerFor(call, await engine.look(asked.id, caller), tool, client)
       : await serveCall({ ...call, answers: asked.answers, id: asked.id })
+  const { task } = slot.value as { task?: { taskId: string } }
+  if (task && ctx.http === undefined) notifyStatus2025(server, engine, task.taskId)
   return { content: [] }
 }
 

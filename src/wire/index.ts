@@ -15,4 +15,4 @@ export {
 } from './listen.js'
 export { clientFacts, TASKS_EXTENSION } from './request.js'
 export { anyParams, taskMethods } from './tasks.js'
-export { createTaskResult2025, taskCapabilities2025 } from './tasks-2025.js'
+export { notifyStatus2025, taskCapabilities2025 } from './tasks-2025.js'

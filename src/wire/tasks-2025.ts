@@ -48,6 +48,17 @@ export function createTaskResult2025(view: TaskView): Result {
   return { task: task2025(view) }
 }
 
+/**
+ * Tells a connection that lasts (stdio) of each change of a task it made, until the task is over or the connection is.
+ * Notifications are optional in this revision: clients poll all the same.
+ */
+export function notifyStatus2025(server: Server, engine: Engine, taskId: string): void {
+  const stop = engine.watches.follow(taskId, (view) => {
+    const params = { ...task2025(view), _meta: related(taskId) }
+    server.notification({ method: 'notifications/tasks/status', params }).catch(() => stop())
+  })
+}
+
 /** What these methods need of the server they are on. */
 export interface Methods2025 {
   server: Server
