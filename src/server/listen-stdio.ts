@@ -14,6 +14,12 @@ import type { ListenHost } from './listen-http.js'
 import { callerOf } from './owner.js'
 import { Subscription } from './subscription.js'
 
+/** Whether the SDK honours anything of the request itself. */
+function hasOtherFilters(acknowledgement: Record<string, unknown>): boolean {
+  const { notifications = {} } = acknowledgement.params as { notifications?: object }
+  return Object.keys(notifications).length > 0
+}
+
 interface Pending {
   listen: TaskListen
   subscription: Subscription | undefined
@@ -34,6 +40,8 @@ export function withTaskMessages(host: ListenHost, inner: Transport): Transport 
   const finish = async (id: string | number, entry: Pending) => {
     if (!entry.innerDone || !entry.tasksDone || pending.get(id) !== entry) return
     forget(id)
+    // Over stdio the SDK keeps a subscription to nothing open: it is told that this one is over.
+    outer.onmessage?.({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: id } })
     await inner.send(endOf(id))
   }
   const outer: Transport = {
@@ -88,6 +96,7 @@ export function withTaskMessages(host: ListenHost, inner: Transport): Transport 
     }
     if (subscription === 'too-many') return refuse(-32603, 'Subscription limit reached')
     entry.subscription = subscription
+    entry.innerDone = !hasOtherFilters(message)
     await inner.send(acknowledge(message, subscription.accepted) as JSONRPCMessage)
     subscription.start(
       (notification) => void inner.send(notification as JSONRPCMessage).catch(() => forget(id)),
