@@ -157,6 +157,11 @@ describe('secrets', () => {
     expect(seen.join()).toContain('[redacted]')
   })
 
+  it('never leave in a result of plain text or in a log', async () => {
+    const { result } = await ended({ output: `token: ${secret}\nBearer ${secret}` }, { job: { headers: { authorization } } })
+    expect(result.result.content[0].text).toBe('token: [redacted]\n[redacted]')
+  })
+
   it('do not follow a redirect to another origin', async () => {
     const w = await world({ job: { headers: { authorization } } })
     const other = await world({})
