@@ -52,8 +52,6 @@ function stands(task: LiveTask, tool: ResolvedTool, options: LookOptions, now: n
 export async function lookAtJob(engine: Engine, stored: StoredJob, options: LookOptions = {}): Promise<TaskView> {
   const { deps } = engine
   const { id } = stored.job
-  const running = engine.looking.get(id)
-  if (running) return running
   const task = live(stored, await deps.records.snapshot(id))
   const tool = deps.tools.get(stored.job.tool)
   if (!tool) return withoutTool(task)

@@ -54,6 +54,33 @@ describe('a look', () => {
     expect((await w.get(cancelled)).result.status).toBe('cancelled')
   })
 
+  it('marks the result of a failed job as an error, whatever its adapter says of it', async () => {
+    const { defineJobTool } = await import('mcp-job-tools')
+    const { z } = await import('zod')
+    const job = (result?: () => Promise<{ text: string }>) => ({
+      create: async () => ({ id: '1' }),
+      get: async () => ({}),
+      read: () => ({ phase: 'failed' as const, message: 'exit code 1' }),
+      ...(result ? { result } : {}),
+    })
+    const w = await world({
+      tools: () => [
+        defineJobTool({ name: 'render', input: z.object({}), job: job() }),
+        defineJobTool({ name: 'other', input: z.object({}), job: job(async () => ({ text: 'the log' })) }),
+      ],
+    })
+    for (const [tool, text] of [
+      ['render', 'exit code 1'],
+      ['other', 'the log'],
+    ] as const) {
+      const { taskId } = (await w.call({}, {}, tool)).result
+      expect((await w.get(taskId)).result).toMatchObject({
+        status: 'completed',
+        result: { isError: true, content: [{ text }] },
+      })
+    }
+  })
+
   it('reads the upstream once for many readers at a time', async () => {
     const w = await world()
     const taskId = await w.start()

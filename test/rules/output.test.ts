@@ -158,7 +158,10 @@ describe('secrets', () => {
   })
 
   it('never leave in a result of plain text or in a log', async () => {
-    const { result } = await ended({ output: `token: ${secret}\nBearer ${secret}` }, { job: { headers: { authorization } } })
+    const { result } = await ended(
+      { output: `token: ${secret}\nBearer ${secret}` },
+      { job: { headers: { authorization } } },
+    )
     expect(result.result.content[0].text).toBe('token: [redacted]\n[redacted]')
   })
 
