@@ -17,8 +17,6 @@ import { type ClientFacts, clientFacts } from './request.js'
  * `tasks/list` and `tasks/cancel` by the rules of that revision.
  */
 
-/** `tasks/result` waits at most this long, then says that the job still runs: hosts give up a request after 60 seconds. */
-const RESULT_WAIT_MS = 25_000
 const PAGE = 50
 
 /** What a server declares for these clients. */
@@ -94,9 +92,11 @@ export function taskHandlers2025(methods: Methods2025) {
     'tasks/get': guarded(async (params, ctx) => task2025((await look(params, ctx)).view)),
     'tasks/result': guarded(async (params, ctx) => {
       const { engine, caller, view } = await look(params, ctx)
+      // Hosts give up a request after 60 seconds: past the tool's own bound, the answer is that the job still runs.
+      const ms = engine.deps.tools.get(view.tool)?.policy.waitMs ?? 0
       const last = isOver(view.status)
         ? view
-        : await engine.wait(view.taskId, caller, { ms: RESULT_WAIT_MS, signal: ctx.mcpReq.signal })
+        : await engine.wait(view.taskId, caller, { ms, signal: ctx.mcpReq.signal })
       return resultOf(last)
     }),
     'tasks/cancel': guarded(async (params, ctx) => {

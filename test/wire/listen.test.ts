@@ -6,7 +6,7 @@ import { faultyUpstream } from 'mcp-job-tools/testing'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { listen } from '../support/listen.js'
-import { rpc } from '../support/rpc.js'
+import { envelope, rpc } from '../support/rpc.js'
 import { serve } from '../support/serve.js'
 import { closing, usualJob, world } from '../support/world.js'
 
@@ -158,6 +158,54 @@ describe('subscriptions/listen with taskIds', () => {
     up.setState('1', { status: 'done', output: 'x' })
     await one.until(taskId, 'completed')
     expect((await next()).params.status).toBe('completed')
+  })
+
+  it('gives a reader that falls behind the newest state of each task, and keeps no more for it', async () => {
+    const up = await faultyUpstream()
+    closing(() => up.close())
+    const jobs = createJobTools({
+      tools: [
+        defineJobTool({
+          name: 'render',
+          input: z.object({ scene: z.string().default('a') }),
+          job: httpJob(usualJob(up.url)),
+          pollIntervalMs: 1,
+          minPollIntervalMs: 1,
+        }),
+      ],
+      store: new Map(),
+    })
+    closing(() => jobs.close())
+    const handler = jobs.handler({ name: 'x', version: '1' })
+    const served = await serve(handler)
+    closing(() => served.close())
+    const { taskId } = (await rpc(served.url, 'tools/call', { name: 'render', arguments: {} })).result
+    // Not over a socket, whose buffers would read ahead.
+    const response = await handler.fetch(
+      new Request(served.url, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'subscriptions/listen',
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 's',
+          method: 'subscriptions/listen',
+          params: { notifications: { taskIds: [taskId] }, _meta: envelope({}) },
+        }),
+      }),
+    )
+    let changes = 0
+    up.script.get.push(() => ({ body: { id: '1', status: 'running', message: `change ${++changes}` } }))
+    await up.waitFor(() => changes >= 300)
+    up.script.get.splice(0, 9, { body: { id: '1', status: 'done', output: 'the end' } })
+    const text = await response.text()
+    const frames = text.split('\n\n').filter((frame) => frame.includes('notifications/tasks'))
+    expect(frames.length).toBeLessThan(100)
+    expect(frames.at(-1)).toContain('the end')
   })
 
   it('ends all streams properly when the tools are closed', async () => {

@@ -47,6 +47,18 @@ describe('tasks of revision 2025-11-25', () => {
     })
   })
 
+  it('wait for a result no longer than the tool allows, then say that the job still runs', async () => {
+    const w = await world({ policy: { waitMs: 100, minPollIntervalMs: 20 } })
+    const taskId = await start(w)
+    expect((await ask(w, 'tasks/result', { taskId })).error).toMatchObject({
+      code: -32603,
+      message: expect.stringMatching(/still running.*Poll tasks\/get/),
+    })
+    w.up.setState('1', { status: 'waiting', questions: [{ key: 'go', text: 'Go?' }] })
+    w.clock.now += 10_000
+    expect((await ask(w, 'tasks/result', { taskId })).error?.message).toContain('waits for an answer')
+  })
+
   it('call a job that failed a failed task, whose result is the error result', async () => {
     const w = await world()
     const taskId = await start(w)
