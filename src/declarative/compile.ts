@@ -1,101 +1,78 @@
-import { DefinitionError } from '../errors/index.js'
 import { type Compiled, compileExpression } from './expression.js'
 import { compilePattern } from './pattern.js'
-import type { CompiledQuestions } from './questions.js'
-import { type CompiledRequest, type Connection, compileRequests } from './request.js'
+import { type CompiledQuestions, compileQuestions } from './questions.js'
+import { type CompiledRequest, compileRequests, listOf } from './request.js'
 import { type StateTable, stateTable } from './states.js'
-import type { Expression, HttpJobDefinition, QuestionsDefinition } from './types.js'
-
-export { checkDefinition, checkTool } from './check.js'
+import type { Expression, HttpJobDefinition, Requests } from './types.js'
 
 /** A definition that is ready to run. */
 export interface CompiledJob {
-  connection: Connection
-  prepare: CompiledRequest[]
-  create: CompiledRequest[]
-  locate: CompiledRequest[] | undefined
-  get: CompiledRequest[]
-  also: [name: string, requests: CompiledRequest[]][]
-  status: Compiled[]
-  states: StateTable
-  message: Compiled | undefined
-  progress: Compiled | undefined
-  url: Compiled | undefined
-  error: Compiled | undefined
-  result: Compiled | CompiledRequest[] | undefined
-  cancel: CompiledRequest[] | undefined
-  questions: CompiledQuestions | undefined
-  /** Whether an answer means that the job does not exist. A status that a request accepts is an answer like any other. */
-  isGone: (status: number, text: string, accepted: readonly number[] | undefined) => boolean
+  readonly timeouts: NonNullable<HttpJobDefinition['timeouts']>
+  readonly prepare: readonly CompiledRequest[]
+  readonly create: readonly CompiledRequest[]
+  readonly locate: readonly CompiledRequest[] | undefined
+  readonly get: readonly CompiledRequest[]
+  readonly also: readonly (readonly [name: string, requests: readonly CompiledRequest[]])[]
+  readonly status: readonly Compiled[]
+  readonly states: StateTable
+  readonly message: Compiled | undefined
+  readonly progress: Compiled | undefined
+  readonly url: Compiled | undefined
+  readonly error: Compiled | undefined
+  readonly result: Compiled | readonly CompiledRequest[] | undefined
+  readonly cancel: readonly CompiledRequest[] | undefined
+  readonly questions: CompiledQuestions | undefined
+  readonly isGone: GoneTest
 }
 
-/** Names the member in which an expression or a pattern is wrong. */
-function compiling<T>(field: string, compile: () => T): T {
-  try {
-    return compile()
-  } catch (error) {
-    if (error instanceof DefinitionError) throw error
-    const problem = error instanceof Error ? error.message : String(error)
-    throw new DefinitionError({
-      field: `job.${field}`,
-      problem,
-      remedy: 'See jsonata.org for expressions; patterns are RE2 regular expressions.',
-    })
-  }
-}
+/**
+ * Whether an answer means that the job does not exist.
+ * @param texts the body, perhaps in several layouts.
+ * @param accepted statuses that the request takes for an answer like any other.
+ */
+type GoneTest = (status: number, texts: readonly string[], accepted: readonly number[] | undefined) => boolean
 
 const GONE_STATUSES = [404, 410]
 
-function goneRule(rule: HttpJobDefinition['gone']): CompiledJob['isGone'] {
-  if (!rule) return (status, _text, accepted) => GONE_STATUSES.includes(status) && !accepted?.includes(status)
-  const statuses = Array.isArray(rule.status) ? rule.status : [rule.status]
+function goneTest(rule: HttpJobDefinition['gone']): GoneTest {
+  if (!rule) return (status, _texts, accepted) => GONE_STATUSES.includes(status) && !accepted?.includes(status)
+  const statuses = listOf(rule.status)
   const pattern = rule.body === undefined ? undefined : compilePattern(rule.body)
-  return (status, text) => statuses.includes(status) && (!pattern || pattern.match(text) !== undefined)
+  return (status, texts) => statuses.includes(status) && (!pattern || texts.some((text) => pattern.match(text)))
 }
 
-function compileQuestions(questions: QuestionsDefinition): CompiledQuestions {
-  const { form } = questions
+/** Compiles a definition that was checked. */
+export function compileJob(definition: HttpJobDefinition): CompiledJob {
+  const {
+    timeouts = {},
+    prepare = [],
+    locate,
+    also = {},
+    states,
+    caseInsensitive,
+    cancel,
+    questions,
+    result,
+  } = definition
+  const one = (expression: Expression | undefined) =>
+    expression === undefined ? undefined : compileExpression(expression)
+  const several = (requests: Requests) => compileRequests(requests, { definition })
   return {
-    list: compileExpression(questions.list),
-    key: compileExpression(questions.key),
-    message: compileExpression(questions.message),
-    form: typeof form === 'string' || typeof form === 'function' ? compileExpression(form) : form,
-    accept: compileRequests(questions.accept),
-    decline: questions.decline && compileRequests(questions.decline),
-  }
-}
-
-function compileResult(result: NonNullable<HttpJobDefinition['result']>): Compiled | CompiledRequest[] {
-  return typeof result === 'string' || typeof result === 'function'
-    ? compileExpression(result)
-    : compileRequests(result)
-}
-
-/** Compiles a checked definition. @throws DefinitionError for an expression or a pattern that is wrong. */
-export function compileAll(definition: HttpJobDefinition): CompiledJob {
-  const { baseUrl, headers = {}, caseInsensitive = false } = definition
-  const one = (field: string, expression: Expression | undefined) =>
-    expression === undefined ? undefined : compiling(field, () => compileExpression(expression))
-  const requests = (field: string, given: HttpJobDefinition['create']) =>
-    compiling(field, () => compileRequests(given, caseInsensitive))
-  const status = Array.isArray(definition.status) ? definition.status : [definition.status]
-  const { locate, cancel, questions, result } = definition
-  return {
-    connection: { baseUrl, headers },
-    prepare: requests('prepare', definition.prepare ?? []),
-    create: requests('create', definition.create),
-    locate: locate && requests('locate', locate),
-    get: requests('get', definition.get),
-    also: Object.entries(definition.also ?? {}).map(([name, given]) => [name, requests(`also.${name}`, given)]),
-    status: compiling('status', () => status.map(compileExpression)),
-    states: stateTable(definition.states, caseInsensitive),
-    message: one('message', definition.message),
-    progress: one('progress', definition.progress),
-    url: one('url', definition.url),
-    error: one('error', definition.error),
-    result: result === undefined ? undefined : compiling('result', () => compileResult(result)),
-    cancel: cancel && requests('cancel', cancel),
-    questions: questions && compiling('questions', () => compileQuestions(questions)),
-    isGone: compiling('gone', () => goneRule(definition.gone)),
+    timeouts,
+    prepare: several(prepare),
+    create: several(definition.create),
+    locate: locate && several(locate),
+    get: several(definition.get),
+    also: Object.entries(also).map(([name, given]) => [name, several(given)]),
+    status: listOf(definition.status).map(compileExpression),
+    states: stateTable(states, caseInsensitive),
+    message: one(definition.message),
+    progress: one(definition.progress),
+    url: one(definition.url),
+    error: one(definition.error),
+    result: typeof result === 'object' ? compileRequests(result, { definition, isResult: true }) : one(result),
+    cancel: cancel && several(cancel),
+    questions: questions && compileQuestions(questions, { definition }),
+    isGone: goneTest(definition.gone),
   }
 }

@@ -50,6 +50,7 @@ export function createHttpCore(options: HttpCoreOptions): HttpCore {
 
   const send = async (request: HttpRequest, limit: Limit, repeat: 'any' | 'unanswered'): Promise<Attempt> => {
     const plan = planRequest(request, userAgent)
+    for (const secret of request.secrets ?? []) redactor.learn(secret)
     const facts: RequestFacts = { ...plan, limitMs: limit.ms, redact: redactor.redact }
     const state = { renewed: false }
     let earlier: PaceHints = {}

@@ -52,6 +52,8 @@ export interface HttpRequest {
   readonly keepTail?: boolean
   /** A limit of its own for this request, in milliseconds; the operation's own limit holds as well. */
   readonly timeoutMs?: number
+  /** Credentials in the URL or the body: redacted wherever they show up, as those in headers are. */
+  readonly secrets?: readonly string[]
 }
 
 /** The answer to a request. */

@@ -1,90 +1,10 @@
-import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import type { Answer, Question } from 'mcp-job-tools'
+import type { Answer } from 'mcp-job-tools'
 import { UpstreamError } from 'mcp-job-tools'
-import { type HttpJobDefinition, type HttpRef, httpJob } from 'mcp-job-tools/adapters/http'
-import { afterEach, describe, expect, it } from 'vitest'
-import { createHttpCore } from '../../src/http/index.js'
+import type { HttpJobDefinition, HttpRef } from 'mcp-job-tools/adapters/http'
+import { describe, expect, it } from 'vitest'
+import { adapter, type Reply, upstream } from './http-world.js'
 
 /* httpJob alone, over real HTTP: what each operation sends, and what it makes of the answers. */
-
-type Reply = { status?: number; headers?: Record<string, string>; body?: unknown }
-type Seen = { method: string; path: string; headers: Record<string, string>; body: unknown }
-type Routes = Record<string, Reply | ((seen: Seen) => Reply)>
-
-const open: (() => void)[] = []
-afterEach(() => {
-  for (const close of open.splice(0)) close()
-})
-
-async function bodyOf(request: IncomingMessage): Promise<unknown> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  const text = Buffer.concat(chunks).toString()
-  try {
-    return text === '' ? undefined : JSON.parse(text)
-  } catch {
-    return text
-  }
-}
-
-/** A server whose answers are listed by "METHOD /path". */
-async function upstream(routes: Routes) {
-  const seen: Seen[] = []
-  const server = createServer(async (request, response) => {
-    const one: Seen = {
-      method: request.method ?? '',
-      path: request.url ?? '',
-      headers: request.headers as Record<string, string>,
-      body: await bodyOf(request),
-    }
-    seen.push(one)
-    const route = routes[`${one.method} ${one.path}`]
-    const { status = route ? 200 : 404, headers = {}, body } = (typeof route === 'function' ? route(one) : route) ?? {}
-    const text = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  open.push(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen,
-    paths: () => seen.map(({ method, path }) => `${method} ${path}`),
-  }
-}
-
-/** The adapter of a definition, with its contexts filled in. */
-function adapter(definition: Partial<HttpJobDefinition> & { baseUrl: string }, input: Record<string, unknown> = {}) {
-  const job = httpJob({
-    create: { method: 'POST', path: '/jobs', id: 'id' },
-    get: { path: '/jobs/{ref.id}' },
-    status: 'status',
-    states: { running: 'working', waiting: 'input_required', done: 'succeeded', error: 'failed' },
-    ...definition,
-  })
-  const core = createHttpCore({ now: Date.now, random: Math.random })
-  open.push(() => core.close())
-  const { signal } = new AbortController()
-  const common = { key: 'k-1', signal, now: Date.now, http: core.bind({ signal, timeoutMs: 5_000 }) }
-  const create = {
-    ...common,
-    owner: undefined,
-    authInfo: undefined,
-    answers: { budget: { action: 'accept' as const, content: { euros: 5 } } },
-  }
-  const context = { ...common, input, createdAt: 0, cancelRequested: false }
-  return {
-    create: () => job.create(input, create),
-    locate: () => job.locate?.(input, create),
-    look: async (ref: HttpRef) => (await job.get(ref, context)).reading,
-    result: async (ref: HttpRef) => job.result?.(ref, await job.get(ref, context), context),
-    cancel: (ref: HttpRef) => job.cancel?.(ref, context),
-    answer: (ref: HttpRef, question: Question, answer: Answer) => job.answer?.(ref, question, answer, context),
-  }
-}
 
 describe('create', () => {
   const ids: [string, Reply, HttpJobDefinition['create'], HttpRef][] = [

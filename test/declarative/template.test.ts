@@ -1,6 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { lookUp, parseTemplate, placeholdersIn, render, renderPath } from '../../src/declarative/template.js'
+import {
+  compilePath,
+  compileTemplate,
+  hasStrayBraces,
+  lookUp,
+  parseTemplate,
+  placeholdersIn,
+} from '../../src/declarative/template.js'
 
 const scope = { input: { a: 'x', n: 7, list: [1, 2], deep: { b: null, c: false } }, ref: { id: '42' }, key: 'k-1' }
 
@@ -11,7 +18,8 @@ describe('placeholders', () => {
     ['{input.list}', [1, 2]],
     ['{input}', scope.input],
     ['{input.deep.c}', false],
-    ['{input.deep.b}', undefined],
+    ['{input.deep.b}', null],
+    ['b is {input.deep.b}', undefined],
     ['{input.missing}', undefined],
     ['a {input.a} b {input.n}', 'a x b 7'],
     ['list {input.list}', 'list [1,2]'],
@@ -19,6 +27,15 @@ describe('placeholders', () => {
     ['{{input.a}}', '{input.a}'],
     ['plain { text } {}', 'plain { text } {}'],
     ['{"json": true}', '{"json": true}'],
+    ['{ input.a }', '{ input.a }'],
+    ['{{{input.a}}}', '{{input.a}}'],
+    ['{input.list.1}', 2],
+    ['{input.list.9}', undefined],
+    ['{ job(id: {ref.id}) }', '{ job(id: 42) }'],
+    ['deep {input.deep}', 'deep {"b":null,"c":false}'],
+    [{ a: '{input.deep.b}' }, { a: null }],
+    [{ '{input.a}': 1 }, { '{input.a}': 1 }],
+    [new Date(0), new Date(0)],
     [
       { a: '{input.a}', gone: '{input.missing}', keep: null, n: 3 },
       { a: 'x', keep: null, n: 3 },
@@ -32,13 +49,29 @@ describe('placeholders', () => {
     ['{ref.id.length}', undefined],
   ]
   it.each(values)('%j becomes %j', (template, value) => {
-    expect(render(template, scope)).toEqual(value)
+    expect(compileTemplate(template)(scope)).toEqual(value)
   })
   it('are found wherever they stand', () => {
     expect(placeholdersIn({ a: ['{input.x}'], b: { c: 'q={ref.id}&{{key}}' } })).toEqual([
       ['input', 'x'],
       ['ref', 'id'],
     ])
+  })
+  it.each([
+    ['/jobs/{ref.id}', false],
+    ['/jobs/{{ref.id}}', false],
+    ['/jobs/{ ref.id }', true],
+    ['/jobs/{ref.id', true],
+    ['/jobs/ref.id}', true],
+    ['/jobs/{}', true],
+  ])('leave no braces over in %j: %j', (text, stray) => {
+    expect(hasStrayBraces(text)).toBe(stray)
+  })
+  it('are filled in anew each time', () => {
+    const template = compileTemplate({ a: ['{input.x}'] })
+    expect(template({ input: { x: 1 } })).toEqual({ a: [1] })
+    expect(template({ input: { x: 2 } })).toEqual({ a: [2] })
+    expect(template({})).toEqual({ a: [] })
   })
   it('never reach the prototype, whatever their name', () => {
     const name = fc.oneof(
@@ -66,12 +99,25 @@ describe('placeholders', () => {
 
 describe('a path', () => {
   it('encodes each value as one segment, or a part of one', () => {
-    expect(renderPath('/a/{input.a}/{ref.id}.json', { input: { a: 'feature/x y' }, ref: { id: 7 } }).pathname).toBe(
+    expect(compilePath('/a/{input.a}/{ref.id}.json')({ input: { a: 'feature/x y' }, ref: { id: 7 } }).pathname).toBe(
       '/a/feature%2Fx%20y/7.json',
     )
   })
+  it('may end in a query, where values may hold anything', () => {
+    const { pathname, search } = compilePath('/jobs/{ref.id}?tag={input.a}&all=1')({
+      ref: { id: 7 },
+      input: { a: 'a/..&b' },
+    })
+    expect([pathname, search]).toEqual(['/jobs/7', 'tag=a%2F..%26b&all=1'])
+  })
+  it.each([[null], [undefined]])('needs its values: %j', (value) => {
+    expect(() => compilePath('/a/{input.v}')({ input: { v: value } })).toThrow(/input\.v: is missing/)
+  })
+  it.each([[true], [{}], [['a']], [''], ['..'], [Number.NaN], [2 ** 60]])('refuses %j as a segment', (value) => {
+    expect(() => compilePath('/a/{input.v}')({ input: { v: value } })).toThrow(/input\.v/)
+  })
   it('says which value is missing', () => {
-    expect(() => renderPath('/a/{input.gone}', scope)).toThrow(/input\.gone: is missing/)
+    expect(() => compilePath('/a/{input.gone}')(scope)).toThrow(/input\.gone: is missing/)
   })
   it('stays under its template for any value that it takes at all', () => {
     fc.assert(
@@ -80,7 +126,7 @@ describe('a path', () => {
         (value) => {
           let pathname: string
           try {
-            ;({ pathname } = renderPath('/jobs/{input.v}/run', { input: { v: value } }))
+            ;({ pathname } = compilePath('/jobs/{input.v}/run')({ input: { v: value } }))
           } catch {
             return
           }
