@@ -55,8 +55,8 @@ function fromHeader(
   const value = answer.headers[header]
   if (value === undefined || value === '') return undefined
   if (match) return match.match(value)?.[1]
-  // `Location: 7/status` is relative to the request; in other headers such a text is an id.
-  const place = header.endsWith('location') && URL.canParse(value, href) ? new URL(value, href).href : value
-  // A place behind a proxy may name another host: it is kept as a place on the configured one.
-  return isPlace(place) ? rebase(place, baseUrl) : place
+  // A place behind a proxy may name another host: it is kept as a place on the configured one. `Location: 7/status` is relative
+  // to the request; in other headers such a text is an id.
+  if (header.endsWith('location')) return rebase(URL.canParse(value, href) ? new URL(value, href).href : value, baseUrl)
+  return isPlace(value) ? rebase(value, baseUrl) : value
 }

@@ -7,7 +7,8 @@ import { createHttpCore } from '../../src/http/index.js'
 
 /* httpJob alone, over real HTTP: a server whose answers are listed, and an adapter with its contexts filled in. */
 
-export type Reply = { status?: number; headers?: Record<string, string>; body?: unknown }
+/** `hangUp`: the connection ends without an answer. */
+export type Reply = { status?: number; headers?: Record<string, string>; body?: unknown; hangUp?: boolean }
 export type Seen = { method: string; path: string; headers: Record<string, string>; body: unknown }
 export type Routes = Record<string, Reply | ((seen: Seen) => Reply)>
 
@@ -39,7 +40,12 @@ export async function upstream(routes: Routes) {
     }
     seen.push(one)
     const route = routes[`${one.method} ${one.path}`]
-    const { status = route ? 200 : 404, headers = {}, body } = (typeof route === 'function' ? route(one) : route) ?? {}
+    const reply = (typeof route === 'function' ? route(one) : route) ?? {}
+    if (reply.hangUp) {
+      request.socket.destroy()
+      return
+    }
+    const { status = route ? 200 : 404, headers = {}, body } = reply
     const text = typeof body === 'string' ? body : body === undefined ? '' : JSON.stringify(body)
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(text)
   })
