@@ -88,11 +88,6 @@ export function requestsOf(definition: HttpJobDefinition): PlacedRequest[] {
   })
 }
 
-/** The parts of a request that are filled in. */
-export function filledParts({ path, query, headers, body, form }: RequestDefinition): unknown[] {
-  return [path, query, headers, body, form]
-}
-
 /** The roots that placeholders may have at a place. */
 function rootsAt(place: RequestPlace): readonly string[] {
   const always = ['input', 'ref', 'key', 'env']

@@ -2,7 +2,7 @@ import type { ToolFacts } from '../define/index.js'
 import { DefinitionError } from '../errors/index.js'
 import type { CheckedDefinition } from './check.js'
 import { written } from './check-parts.js'
-import { filledParts } from './check-request.js'
+import { filledParts } from './request.js'
 import { isPlain, type Placeholder, placeholdersIn } from './template.js'
 import type { HttpJobDefinition } from './types.js'
 

@@ -14,7 +14,6 @@ import {
 } from './check-parts.js'
 import {
   checkRequest,
-  filledParts,
   type PlacedExpression,
   type PlacedRequest,
   type RequestPlace,
@@ -22,7 +21,7 @@ import {
 } from './check-request.js'
 import { FUNCTIONS } from './inspect.js'
 import { refSources } from './ref.js'
-import { listOf } from './request.js'
+import { filledParts, listOf } from './request.js'
 import { isPlain, placeholdersIn } from './template.js'
 import type { HttpJobDefinition, QuestionsDefinition, Requests } from './types.js'
 

@@ -22,22 +22,62 @@ export async function createJob(job: CompiledJob, input: object, ctx: CreateCont
   for (const request of job.prepare) ref = { ...ref, ...(await prepare(job, request, input, ref, ctx)) }
   const request = await chosen(job.create, variablesFor(ctx, input, ref), 'create')
   if (!request) throw new UnsupportedError('none of the `create` requests is meant for this input')
-  const sent = await request.send(scopeFor(ctx, input, ref), ctx.http, job.timeouts.create)
-  // From here on there is a job: no fault may look like one that made none.
+  let sent: Sent
   try {
-    const found =
-      request.ref.length > 0
-        ? complete(request, await readRef(request.ref, sent, variablesFor(ctx, input, ref, sent)))
-        : await locateSoon(job, input, ref, ctx)
-    if (found) return { ...ref, ...found }
+    sent = await request.send(scopeFor(ctx, input, ref), ctx.http, job.timeouts.create)
   } catch (error) {
-    throw lost(request, sent, error instanceof Error ? error.message : String(error), error)
+    const found = isLost(error) ? await locateNow(job, input, ref, ctx) : undefined
+    if (found) return { ...ref, ...found }
+    throw error
   }
-  const problem =
-    request.ref.length > 0
-      ? `it holds no ${request.ref.map(([name]) => name).join(', ')}`
-      : 'its answer names no job, and `locate` does not find one'
-  throw lost(request, sent, problem)
+  // From here on there is a job: no fault may look like one that made none.
+  let problem = 'its answer names no job'
+  let cause: unknown
+  try {
+    const found = complete(request, await readRef(request.ref, sent, variablesFor(ctx, input, ref, sent)))
+    if (found) return { ...ref, ...found }
+    if (request.ref.length > 0) problem = `it holds no ${namesOf(request)}`
+  } catch (error) {
+    problem = messageOf(error)
+    cause = error
+  }
+  try {
+    // A create that answers ids and did not answer one has mostly made no job: one look is enough.
+    const find = request.ref.length > 0 ? locateNow : locateSoon
+    const found = await find(job, input, ref, ctx)
+    if (found) return { ...ref, ...found }
+    if (request.ref.length === 0) problem += ', and `locate` does not find it'
+  } catch (error) {
+    problem += `, and ${messageOf(error)}`
+    cause ??= error
+  }
+  throw answered(request, sent, `the job cannot be found again: ${problem}`, cause)
+}
+
+function isLost(error: unknown): boolean {
+  return UpstreamError.isInstance(error) && !error.noEffect
+}
+
+const namesOf = ({ ref }: CompiledRequest) => ref.map(([name]) => name).join(', ')
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error))
+
+/**
+ * A create whose answer was lost is looked for by the engine, too. But only here is it known what the preparation gave, and the
+ * look may need it.
+ */
+async function locateNow(
+  job: CompiledJob,
+  input: object,
+  ref: HttpRef,
+  ctx: CreateContext,
+): Promise<HttpRef | undefined> {
+  if (Object.keys(ref).length === 0 || ctx.signal.aborted) return undefined
+  try {
+    return await locateJob(job, input, ctx, ref)
+  } catch {
+    return undefined
+  }
 }
 
 /** Nothing that goes wrong here has started a job, whatever else it did. */
@@ -55,12 +95,12 @@ async function prepare(
   } catch (error) {
     throw UpstreamError.isInstance(error) ? error.withoutEffect() : error
   }
-  let problem = `it holds no ${request.ref.map(([name]) => name).join(', ')}`
+  let problem = `it holds no ${namesOf(request)}`
   try {
     const found = await readRef(request.ref, sent, variablesFor(ctx, input, ref, sent))
     if (request.ref.length === 0 || complete(request, found)) return found
   } catch (error) {
-    problem = error instanceof Error ? error.message : String(error)
+    problem = messageOf(error)
   }
   throw answered(request, sent, `the answer cannot be used: ${problem}`).withoutEffect()
 }
@@ -74,9 +114,7 @@ async function chosen(
   try {
     return await choose(requests, {}, variables)
   } catch (error) {
-    throw JobToolsError.isInstance(error)
-      ? error
-      : new InputError(`${field}.when`, error instanceof Error ? error.message : String(error))
+    throw JobToolsError.isInstance(error) ? error : new InputError(`${field}.when`, messageOf(error))
   }
 }
 
@@ -85,10 +123,6 @@ function complete(request: CompiledRequest, found: HttpRef): HttpRef | undefined
   const needsId = request.ref.some(([name]) => name === 'id')
   const isEnough = needsId ? Object.hasOwn(found, 'id') : Object.keys(found).length > 0
   return isEnough ? found : undefined
-}
-
-function lost(request: CompiledRequest, sent: Sent, problem: string, cause?: unknown): UpstreamError {
-  return answered(request, sent, `the job cannot be found again: ${problem}`, cause)
 }
 
 /** A fault in what an answer of the upstream says, with the answer's own words. */
@@ -106,7 +140,7 @@ function answered(request: CompiledRequest, { answer }: Sent, problem: string, c
   })
 }
 
-/** A create that answers no id: the job is looked for until it is listed, inside the time limit of the create. */
+/** A create whose answer names no job: it is looked for until it is listed, inside the time limit of the create. */
 async function locateSoon(
   job: CompiledJob,
   input: object,
@@ -129,7 +163,8 @@ async function locateSoon(
 /**
  * Finds a job whose create had no clear answer.
  * @param ref what is known of it, from its preparation.
- * @returns undefined when it is not listed.
+ * @returns undefined when it is not listed; and when the request names members of the ref that are not known, as after a crash
+ *   nothing of the preparation is: without them it may find a job of somebody else.
  */
 export async function locateJob(
   job: CompiledJob,
@@ -138,7 +173,7 @@ export async function locateJob(
   ref: HttpRef = {},
 ): Promise<HttpRef | undefined> {
   const request = await choose(job.locate ?? [], {}, variablesFor(ctx, input, ref))
-  if (!request) return undefined
+  if (!request?.needs.every((name) => Object.hasOwn(ref, name))) return undefined
   try {
     const sent = await request.send(scopeFor(ctx, input, ref), ctx.http, job.timeouts.create)
     return complete(request, await readRef(request.ref, sent, variablesFor(ctx, input, ref, sent)))

@@ -19,6 +19,7 @@ import {
   lookUp,
   onlyPlaceholder,
   type Placeholder,
+  placeholdersIn,
   type Scope,
   type Template,
 } from './template.js'
@@ -36,6 +37,8 @@ export interface CompiledRequest {
   readonly status: Compiled[] | undefined
   readonly states: StateTable | undefined
   readonly message: Compiled | undefined
+  /** Members of the ref that its placeholders name. */
+  readonly needs: readonly string[]
   /** True for a result that is asked for as text: of a long one the end is kept. */
   readonly isLog: boolean
   /**
@@ -65,6 +68,11 @@ export function listOf<T>(value: T | readonly T[]): readonly T[] {
   return Array.isArray(value) ? value : [value as T]
 }
 
+/** The parts of a request that are filled in. */
+export function filledParts({ path, query, headers, body, form }: RequestDefinition): unknown[] {
+  return [path, query, headers, body, form]
+}
+
 /** Compiles one request or a list. @throws Error for an expression or a pattern that is wrong. */
 export function compileRequests(requests: Requests, context: RequestContext): CompiledRequest[] {
   return listOf(requests).map((request) => compileRequest(request, context))
@@ -86,6 +94,9 @@ function compileRequest(request: RequestDefinition, { definition, isResult = fal
     status: status === undefined ? undefined : listOf(status).map(compileExpression),
     states: states && stateTable(states, definition.caseInsensitive),
     message: optional(request.message),
+    needs: placeholdersIn(filledParts(request)).flatMap(([root, name]) =>
+      root === 'ref' && name !== undefined ? [name] : [],
+    ),
     isLog,
     send: compileSend(request, definition, isLog),
   }

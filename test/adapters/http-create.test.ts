@@ -321,7 +321,7 @@ describe('a create that answers no id', () => {
     const failed = adapter({ baseUrl: up.url, create, locate }, {}, { signal: time.signal }).create()
     await expect(failed).rejects.toMatchObject({
       noEffect: false,
-      message: expect.stringContaining('`locate` does not find one'),
+      message: expect.stringContaining('`locate` does not find it'),
     })
     expect(asked).toBe(2)
   })
@@ -329,5 +329,44 @@ describe('a create that answers no id', () => {
     const up = await upstream({ 'POST /jobs': { status: 204 }, 'GET /jobs?key=k-1': { status: 400 } })
     await expect(adapter({ baseUrl: up.url, create, locate }).create()).rejects.toMatchObject({ noEffect: false })
     expect(up.seen).toHaveLength(2)
+  })
+})
+
+describe('a job that must be looked for', () => {
+  const prepare = { method: 'POST', path: '/threads', ref: { thread: 'id' } }
+  const locate = { path: '/jobs', query: { thread: '{ref.thread}' }, id: 'jobs[0].id' }
+  const routes: Routes = {
+    'POST /threads': { body: { id: 't1' } },
+    'GET /jobs?thread=t1': { body: { jobs: [{ id: 5 }] } },
+    'GET /jobs': { body: { jobs: [{ id: 'of somebody else' }] } },
+  }
+  const lost: [string, Reply][] = [
+    ['no answer', { hangUp: true }],
+    ['a 502', { status: 502 }],
+    ['an answer without its id', { body: {} }],
+    ['an answer that its expression cannot read', { body: { id: [{}] } }],
+  ]
+  it.each(lost)('after %s is found by what its preparation gave', async (_, reply) => {
+    const up = await upstream({ ...routes, 'POST /jobs': reply })
+    const job = adapter({ baseUrl: up.url, prepare, locate, create: post({ id: 'id * 1' }) })
+    expect(await job.create()).toEqual({ thread: 't1', id: 5 })
+    expect(up.paths()).toEqual(['POST /threads', 'POST /jobs', 'GET /jobs?thread=t1'])
+  })
+  it('is not looked for when it was refused', async () => {
+    const up = await upstream({ ...routes, 'POST /jobs': { status: 403 } })
+    const job = adapter({ baseUrl: up.url, prepare, locate, create: post({ id: 'id' }) })
+    await expect(job.create()).rejects.toMatchObject({ status: 403, noEffect: true })
+    expect(up.paths()).toEqual(['POST /threads', 'POST /jobs'])
+  })
+  it('is not taken for any other once nothing is known of its preparation', async () => {
+    const up = await upstream(routes)
+    const job = adapter({ baseUrl: up.url, prepare, locate, create: post({ id: 'id' }) })
+    expect(await job.locate()).toBeUndefined()
+    expect(up.seen).toHaveLength(0)
+  })
+  it('and is not found keeps the first fault', async () => {
+    const up = await upstream({ ...routes, 'POST /jobs': { status: 502 }, 'GET /jobs?thread=t1': { status: 500 } })
+    const job = adapter({ baseUrl: up.url, prepare, locate, create: post({ id: 'id' }) })
+    await expect(job.create()).rejects.toMatchObject({ status: 502, noEffect: false })
   })
 })
