@@ -1,3 +1,4 @@
+import { compileHeaders } from './connection.js'
 import { type Compiled, compileExpression } from './expression.js'
 import { compilePattern } from './pattern.js'
 import { type CompiledQuestions, compileQuestions } from './questions.js'
@@ -56,7 +57,8 @@ export function compileJob(definition: HttpJobDefinition): CompiledJob {
   } = definition
   const one = (expression: Expression | undefined) =>
     expression === undefined ? undefined : compileExpression(expression)
-  const several = (requests: Requests) => compileRequests(requests, { definition })
+  const context = { definition, shared: compileHeaders(definition.headers) }
+  const several = (requests: Requests) => compileRequests(requests, context)
   return {
     timeouts,
     prepare: several(prepare),
@@ -70,9 +72,9 @@ export function compileJob(definition: HttpJobDefinition): CompiledJob {
     progress: one(definition.progress),
     url: one(definition.url),
     error: one(definition.error),
-    result: typeof result === 'object' ? compileRequests(result, { definition, isResult: true }) : one(result),
+    result: typeof result === 'object' ? compileRequests(result, { ...context, isResult: true }) : one(result),
     cancel: cancel && several(cancel),
-    questions: questions && compileQuestions(questions, { definition }),
+    questions: questions && compileQuestions(questions, context),
     isGone: goneTest(definition.gone),
   }
 }

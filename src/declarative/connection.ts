@@ -40,21 +40,21 @@ export function compileBaseUrl(baseUrl: string): () => string {
 }
 
 /** Header values ready to be filled in, by their names in lower case. */
-export type CompiledHeaders = readonly (readonly [name: string, value: (scope: Scope) => HeaderValue])[]
+export type CompiledHeaders = ReadonlyMap<string, (scope: Scope) => HeaderValue>
 
-/** Compiles headers; those of `own` take the place of shared ones, however their names are written. */
-export function compileHeaders(
-  shared: Readonly<Record<string, HeaderValue>> = {},
-  own: Readonly<Record<string, HeaderValue>> = {},
-): CompiledHeaders {
-  const values = new Map<string, HeaderValue>()
-  for (const [name, value] of [...Object.entries(shared), ...Object.entries(own)]) values.set(name.toLowerCase(), value)
-  return [...values].map(([name, value]) => [name, compileHeader(name, value)])
+/** What HTTP can carry in a header. */
+const UNSENDABLE = /[^\t\x20-\x7e\x80-\xff]/
+
+/** Compiles headers. */
+export function compileHeaders(headers: Readonly<Record<string, HeaderValue>> = {}): CompiledHeaders {
+  return new Map(
+    Object.entries(headers).map(([name, value]) => [name.toLowerCase(), compileHeader(name.toLowerCase(), value)]),
+  )
 }
 
-/** @throws InputError for a value with line breaks; DefinitionError for a variable that is not set. */
+/** @throws InputError for a value that no header can hold; DefinitionError for a variable that is not set. */
 export function renderHeaders(headers: CompiledHeaders, scope: Scope): Headers {
-  return Object.fromEntries(headers.map(([name, value]) => [name, value(scope)]))
+  return Object.fromEntries([...headers].map(([name, value]) => [name, value(scope)]))
 }
 
 /** A value with `{env.*}` becomes a function: the client takes what functions give for secrets. */
@@ -69,7 +69,7 @@ function compileHeader(name: string, value: HeaderValue): (scope: Scope) => Head
     const text = typeof filled === 'object' ? JSON.stringify(filled) : String(filled)
     // A variable that was read from a file ends in a line feed.
     const whole = names.length > 0 ? text.trimEnd() : text
-    if (/[\r\n\0]/.test(whole)) throw new InputError(`header ${name}`, 'must be one line of text')
+    if (UNSENDABLE.test(whole)) throw new InputError(`header ${name}`, 'must be one line of Latin letters and signs')
     return whole
   }
   if (names.length === 0) return line

@@ -59,7 +59,9 @@ export interface Sent {
 
 /** Where compiled requests belong. */
 export interface RequestContext {
-  readonly definition: Pick<HttpJobDefinition, 'baseUrl' | 'headers' | 'caseInsensitive'>
+  readonly definition: Pick<HttpJobDefinition, 'baseUrl' | 'caseInsensitive'>
+  /** The definition's headers. Compiled once: what is known of a token's refusal is known by the function that gives it. */
+  readonly shared: CompiledHeaders
   readonly isResult?: boolean
 }
 
@@ -81,7 +83,8 @@ export function compileRequests(requests: Requests, context: RequestContext): Co
 const optional = (expression: Expression | undefined) =>
   expression === undefined ? undefined : compileExpression(expression)
 
-function compileRequest(request: RequestDefinition, { definition, isResult = false }: RequestContext): CompiledRequest {
+function compileRequest(request: RequestDefinition, context: RequestContext): CompiledRequest {
+  const { definition, isResult = false } = context
   const { method = 'GET', path, accept, status, states } = request
   const isLog = isResult && asksForText(request)
   return {
@@ -98,7 +101,7 @@ function compileRequest(request: RequestDefinition, { definition, isResult = fal
       root === 'ref' && name !== undefined ? [name] : [],
     ),
     isLog,
-    send: compileSend(request, definition, isLog),
+    send: compileSend(request, context, isLog),
   }
 }
 
@@ -109,20 +112,21 @@ function asksForText({ headers = {}, value }: RequestDefinition): boolean {
 
 function compileSend(
   request: RequestDefinition,
-  definition: RequestContext['definition'],
+  { definition, shared }: RequestContext,
   keepTail: boolean,
 ): CompiledRequest['send'] {
   const { method = 'GET', body, form, accept } = request
   const homeOf = compileBaseUrl(definition.baseUrl)
   const baseOf = request.baseUrl === undefined ? homeOf : compileBaseUrl(request.baseUrl)
   // The headers of the definition are meant for its own origin; another one gets only what its request says.
-  const [atHome, elsewhere] = [compileHeaders(definition.headers, request.headers), compileHeaders({}, request.headers)]
+  const elsewhere = compileHeaders(request.headers)
+  const atHome: CompiledHeaders = new Map([...shared, ...elsewhere])
   const urlOf = compileUrl(request)
   const [json, fields] = [optionalTemplate(body), optionalTemplate(form)]
   const names = envNames([body, form, request.query])
   return async (scope, http, timeoutMs) => {
     const [home, baseUrl] = [homeOf(), baseOf()]
-    const headers: CompiledHeaders = new URL(baseUrl).origin === new URL(home).origin ? atHome : elsewhere
+    const headers = new URL(baseUrl).origin === new URL(home).origin ? atHome : elsewhere
     const secrets = readEnv(names)
     const full = withEnv(scope)
     const url = urlOf(baseUrl, full)

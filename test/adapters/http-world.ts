@@ -10,7 +10,7 @@ import { createHttpCore } from '../../src/http/index.js'
 /** `hangUp`: the connection ends without an answer. */
 export type Reply = { status?: number; headers?: Record<string, string>; body?: unknown; hangUp?: boolean }
 export type Seen = { method: string; path: string; headers: Record<string, string>; body: unknown }
-export type Routes = Record<string, Reply | ((seen: Seen) => Reply)>
+export type Routes = Record<string, Reply | ((seen: Seen) => Reply | Promise<Reply>)>
 
 const open: (() => void)[] = []
 afterEach(() => {
@@ -40,7 +40,7 @@ export async function upstream(routes: Routes) {
     }
     seen.push(one)
     const route = routes[`${one.method} ${one.path}`]
-    const reply = (typeof route === 'function' ? route(one) : route) ?? {}
+    const reply = (typeof route === 'function' ? await route(one) : route) ?? {}
     if (reply.hangUp) {
       request.socket.destroy()
       return
