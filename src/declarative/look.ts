@@ -74,19 +74,16 @@ function gone(given: HttpRef, ref: HttpRef, ctx: Ctx): HttpLook {
 
 /**
  * What a stage says that another one follows: for the case that the next one cannot be read. The new ref must not be lost then, as the
- * upstream may forget the first stage (a queue item) before it is asked again.
+ * upstream may forget the first stage (a queue item) before it is asked again. Whatever it says of itself, the job goes on.
  */
 async function passing(
   job: CompiledJob,
   request: CompiledRequest,
   { body, variables, ref }: { body: unknown; variables: ExpressionVariables; ref: HttpRef },
-): Promise<HttpLook | undefined> {
-  try {
-    const reading = await translate({ ...job, questions: undefined }, request, body, variables)
-    return reading.phase === 'working' ? { reading: { ...reading, ref }, body, variables } : undefined
-  } catch {
-    return undefined
-  }
+): Promise<HttpLook> {
+  const said = await translate({ ...job, questions: undefined }, request, body, variables).catch(() => undefined)
+  const reading = said?.phase === 'working' ? said : { phase: 'working' as const }
+  return { reading: { ...reading, ref }, body, variables }
 }
 
 /**
