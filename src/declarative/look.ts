@@ -48,28 +48,44 @@ export async function lookAtJob(job: CompiledJob, given: HttpRef, ctx: Ctx): Pro
   for (let stage = 0; stage < MOST_STAGES; stage++) {
     const request = await choose(job.get, {}, variablesFor(ctx, ref))
     if (!request) throw new UnsupportedError('none of the `get` requests is meant for this job')
-    const sent = await send(job, request, ref, ctx, before)
-    if (!sent || 'reading' in sent) return sent ?? gone(given, ref, ctx)
-    const found = await readRef(request.ref, sent, variablesFor(ctx, ref, sent))
-    const hasGrown = Object.entries(found).some(([name, value]) => ref[name] !== value)
-    if (hasGrown) ref = { ...ref, ...found }
-    const variables = variablesFor(ctx, ref, sent)
-    const { body } = sent.answer
-    // The ref has grown, and another request now has the word: the next stage follows at once.
-    if (hasGrown && (await choose(job.get, {}, variablesFor(ctx, ref))) !== request) {
-      before = await passing(job, request, { body, variables, ref })
-      continue
+    try {
+      const { look, next } = await readStage(job, request, ref, ctx)
+      if (!next) return before ? afterStage(before, look, ref) : look
+      before = look
+      ref = next
+    } catch (error) {
+      if (before) return before
+      throw error
     }
-    const seen = { ...variables, also: await readAlso(job, ctx, ref, body, variables) }
-    const reading = await translate(job, request, body, seen)
-    return { reading: ref === given ? reading : { ...reading, ref }, body, variables: seen }
   }
   throw new UnsupportedError(`the stages of \`get\` follow one another without an end (${MOST_STAGES} and more)`)
 }
 
-function gone(given: HttpRef, ref: HttpRef, ctx: Ctx): HttpLook {
-  const reading: Reading<HttpRef> = ref === given ? { phase: 'gone' } : { phase: 'gone', ref }
-  return { reading, body: undefined, variables: variablesFor(ctx, ref) }
+/** What follows a queue item is often not visible at once: "gone" is not believed then. The new ref goes along. */
+function afterStage(before: HttpLook, look: HttpLook, ref: HttpRef): HttpLook {
+  return look.reading.phase === 'gone' ? before : { ...look, reading: { ref, ...look.reading } }
+}
+
+/** Reads one stage. @returns the ref of the next one, if another one follows it. */
+async function readStage(
+  job: CompiledJob,
+  request: CompiledRequest,
+  given: HttpRef,
+  ctx: Ctx,
+): Promise<{ look: HttpLook; next?: HttpRef }> {
+  const sent = await send(job, request, given, ctx)
+  if (!sent) return { look: { reading: { phase: 'gone' }, body: undefined, variables: variablesFor(ctx, given) } }
+  const found = await readRef(request.ref, sent, variablesFor(ctx, given, sent))
+  const hasGrown = Object.entries(found).some(([name, value]) => given[name] !== value)
+  const ref = hasGrown ? { ...given, ...found } : given
+  const variables = variablesFor(ctx, ref, sent)
+  const { body } = sent.answer
+  // The ref has grown, and another request now has the word: the next stage follows at once.
+  if (hasGrown && (await choose(job.get, {}, variablesFor(ctx, ref))) !== request)
+    return { look: await passing(job, request, { body, variables, ref }), next: ref }
+  const seen = { ...variables, also: await readAlso(job, ctx, ref, body, variables) }
+  const reading = await translate(job, request, body, seen)
+  return { look: { reading: hasGrown ? { ...reading, ref } : reading, body, variables: seen } }
 }
 
 /**
@@ -86,24 +102,14 @@ async function passing(
   return { reading: { ...reading, ref }, body, variables }
 }
 
-/**
- * @returns undefined when the answer means that the job does not exist. After another stage, what that one said instead of a fault, and
- *   instead of "gone": what follows a queue item is often not visible at once.
- */
-async function send(
-  job: CompiledJob,
-  request: CompiledRequest,
-  ref: HttpRef,
-  ctx: Ctx,
-  before: HttpLook | undefined,
-): Promise<Sent | HttpLook | undefined> {
+/** @returns undefined when the answer means that the job does not exist. */
+async function send(job: CompiledJob, request: CompiledRequest, ref: HttpRef, ctx: Ctx): Promise<Sent | undefined> {
   try {
     const sent = await request.send(scopeFor(ctx, ref), ctx.http, job.timeouts.get)
     const { status, text } = sent.answer
-    return job.isGone(status, [text], request.accept) ? before : sent
+    return job.isGone(status, [text], request.accept) ? undefined : sent
   } catch (error) {
     if (!UpstreamError.isInstance(error)) throw error
-    if (before) return before
     if (error.status !== undefined && job.isGone(error.status, textsOf(error), undefined)) return undefined
     throw stillThere(error, request)
   }

@@ -109,6 +109,22 @@ describe('a queue item that becomes a build', () => {
       })
     }
   })
+  it('goes on, and keeps its new ref, when what the build says cannot be read', async () => {
+    const over: Partial<HttpJobDefinition>[] = [
+      { status: '$error("x")' },
+      { also: { log: { path: '/not/there' } } },
+      { get: [queued, { ...built, ref: { run: '$error("x")' } }] },
+      { get: [queued, { ...built, path: '/job/{input.missing}/{ref.build}' }] },
+    ]
+    for (const one of over) {
+      const up = await upstream({ [QUEUE]: left, [BUILD]: runs })
+      expect(await adapter({ baseUrl: up.url, ...jenkins, ...one }).look({ queue: 7 })).toMatchObject({
+        phase: 'working',
+        ref: { queue: 7, build: 42 },
+      })
+      await expect(adapter({ baseUrl: up.url, ...jenkins, ...one }).look({ queue: 7, build: 42 })).rejects.toThrow()
+    }
+  })
   it('is a fault of the build once only that is read', async () => {
     const up = await upstream({ [BUILD]: { status: 503 } })
     await expect(adapter({ baseUrl: up.url, ...jenkins }).look({ queue: 7, build: 42 })).rejects.toMatchObject({
