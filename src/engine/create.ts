@@ -16,8 +16,8 @@ import { jobLabel } from './words.js'
 
 /** A call does not wait longer than this for a slow upstream to answer its create: it hands the task out meanwhile. */
 const HAND_OUT_MS = 5_000
-/** How long after its time limit a create that nobody is finishing counts as left behind by a crash. */
-const ORPHAN_SLACK_MS = 10_000
+/** A record younger than this may belong to a create whose lease is just being taken. */
+const YOUNG_MS = 6_000
 
 /** What a create led to. */
 export type Launched =
@@ -58,8 +58,22 @@ export async function startJob(
     deadlineAt: maxDurationMs === null ? null : createdAt + maxDurationMs,
     retentionMs,
   }
-  await deps.records.addPending(pending)
-  const launch = engine.creating.join(id, async () => ({ value: await launchJob(engine, tool, pending, caller) }))
+  // The lease tells other replicas that somebody is at it; should this process die, it runs out.
+  const taking = Lease.take(engine, id, 'make')
+  try {
+    await Promise.all([taking, deps.records.addPending(pending)])
+  } catch (error) {
+    deps.background(taking.then((lease) => lease?.release()))
+    throw error
+  }
+  const lease = await taking
+  const launch = engine.creating.join(id, async () => {
+    try {
+      return { value: await launchJob(engine, tool, pending, caller) }
+    } finally {
+      if (lease) deps.background(lease.release())
+    }
+  })
   const launched = await withinPatience(launch)
   if (!launched) {
     deps.background(launch.then((late) => settleLate(engine, tool, pending, late)))
@@ -258,8 +272,8 @@ function endUnstarted(
 }
 
 /**
- * A task without a job yet. While this process (or, for as long as a create may take, another one) is at it, the task is
- * working; a record that a crash left behind is reconciled: found upstream, or ended with an honest "unknown".
+ * A task without a job yet. While somebody is at it, here or at another replica, the task is working; a record that a crash left
+ * behind is reconciled: found upstream, or ended with an honest "unknown".
  */
 export async function lookAtPending(engine: Engine, pending: PendingRecord, cancelled: boolean): Promise<TaskView> {
   const { deps } = engine
@@ -267,10 +281,8 @@ export async function lookAtPending(engine: Engine, pending: PendingRecord, canc
   const interval = tool?.policy.pollIntervalMs ?? 60_000
   const waiting = viewOfPending(pending, cancelled, interval)
   if (!tool || engine.creating.get(pending.id)) return waiting
-  const { create } = tool.policy.timeouts
-  // `locate` may follow a create that took its whole time.
-  if (deps.now() < pending.createdAt + 2 * create + ORPHAN_SLACK_MS) return waiting
-  const lease = await Lease.take(engine, pending.id, 'look')
+  if (deps.now() < pending.createdAt + YOUNG_MS) return waiting
+  const lease = await Lease.take(engine, pending.id, 'make')
   if (!lease) return waiting
   try {
     const ref = await locate(engine, tool, pending, undefined)

@@ -1,3 +1,4 @@
+import type { LeaseName } from '../store/records.js'
 import type { Engine } from './engine.js'
 
 /** After a crash, others wait at most this long; while its holder lives, the lease is renewed. */
@@ -10,15 +11,15 @@ export class Lease {
   private constructor(
     private readonly engine: Engine,
     private readonly id: string,
-    private readonly what: 'look' | 'stop',
+    private readonly what: LeaseName,
   ) {
     this.timer = setInterval(() => {
       this.engine.deps.records.keepLease(id, what, LEASE_MS).catch((error) => engine.storeFault(error))
-    }, LEASE_MS / 3)
+    }, LEASE_MS / 3).unref()
   }
 
   /** @returns undefined while another holds it. @throws StoreError. */
-  static async take(engine: Engine, id: string, what: 'look' | 'stop'): Promise<Lease | undefined> {
+  static async take(engine: Engine, id: string, what: LeaseName): Promise<Lease | undefined> {
     return (await engine.deps.records.takeLease(id, what, LEASE_MS)) ? new Lease(engine, id, what) : undefined
   }
 

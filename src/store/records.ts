@@ -14,7 +14,7 @@ import type { Backend } from './types.js'
  *   cancel:ID   the client wants it cancelled
  *   end:ID      the outcome, complete in itself: nothing else is needed to answer from then on
  *   own:OWNER:TIME:ID   finds an owner's tasks, where the store can list
- *   soft: snap:ID, and the leases look:ID and stop:ID
+ *   soft: snap:ID, and the leases make:ID, look:ID and stop:ID
  */
 
 const VERSION = 1
@@ -106,6 +106,8 @@ export type AnswerMark = z.infer<typeof markSchema>
 export type CancelIntent = z.infer<typeof cancelSchema>
 export type Snapshot = z.infer<typeof snapshotSchema>
 export type EndRecord = z.infer<typeof endSchema>
+/** What one replica at a time does to a task: make its job, look at it, stop it. */
+export type LeaseName = 'make' | 'look' | 'stop'
 /** What an outcome keeps of the record it ends. */
 export type TaskIdentity = Pick<PendingRecord, 'id' | 'tool' | 'owner' | 'createdAt' | 'retentionMs'>
 export type StoredResult = z.infer<typeof resultSchema>
@@ -344,16 +346,16 @@ export class Records {
   }
 
   /** Takes the right to look upstream (or to send its cancel) for at most `ms`. @returns false while another has it. */
-  takeLease(id: string, what: 'look' | 'stop', ms: number): Promise<boolean> {
+  takeLease(id: string, what: LeaseName, ms: number): Promise<boolean> {
     return this.backend.soft.add(`${what}:${id}`, encode({}), this.now() + ms)
   }
 
   /** Keeps a lease of ours for `ms` more. */
-  async keepLease(id: string, what: 'look' | 'stop', ms: number): Promise<void> {
+  async keepLease(id: string, what: LeaseName, ms: number): Promise<void> {
     await this.backend.soft.set(`${what}:${id}`, encode({}), this.now() + ms)
   }
 
-  async dropLease(id: string, what: 'look' | 'stop'): Promise<void> {
+  async dropLease(id: string, what: LeaseName): Promise<void> {
     await this.backend.soft.delete(`${what}:${id}`)
   }
 
