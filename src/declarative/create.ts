@@ -154,7 +154,9 @@ async function locateSoon(
       const found = await locateJob(job, input, ctx, ref)
       if (found) return found
     } catch (error) {
-      if (!UpstreamError.isInstance(error) || !error.transient) throw error
+      // Refused credentials may be taken again after an hour, not after seconds.
+      const isRefused = UpstreamError.isInstance(error) && (error.status === 401 || error.status === 403)
+      if (!UpstreamError.isInstance(error) || !error.transient || isRefused) throw error
     }
   }
   return undefined

@@ -174,7 +174,7 @@ async function translate(
   const failure = phase === 'failed' ? await text(job.error, body, variables) : undefined
   const message = failure ?? (await text(request.message ?? job.message, body, variables)) ?? word
   const url = await text(job.url, body, variables)
-  const progress = progressOf(await quiet(job.progress, body, variables))
+  const progress = await quiet(async () => progressOf(await job.progress?.(body, variables)))
   return {
     phase: questions.length > 0 ? 'input_required' : phase,
     ...(message === '' ? {} : { message }),
@@ -185,26 +185,24 @@ async function translate(
 }
 
 /** A value that must not spoil the look when it cannot be read. */
-async function quiet(
-  expression: Compiled | undefined,
-  body: unknown,
-  variables: ExpressionVariables,
-): Promise<unknown> {
+async function quiet<T>(read: () => T | Promise<T>): Promise<T | undefined> {
   try {
-    return await expression?.(body, variables)
+    return await read()
   } catch {
     return undefined
   }
 }
 
-async function text(
+function text(
   expression: Compiled | undefined,
   body: unknown,
   variables: ExpressionVariables,
 ): Promise<string | undefined> {
-  const value = await quiet(expression, body, variables)
-  if (value === undefined || value === null || value === '') return undefined
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  return quiet(async () => {
+    const value = await expression?.(body, variables)
+    if (value === undefined || value === null || value === '') return undefined
+    return typeof value === 'object' ? JSON.stringify(value) : String(value)
+  })
 }
 
 function progressOf(value: unknown): Reading<HttpRef>['progress'] {

@@ -59,7 +59,7 @@ export interface Sent {
 
 /** Where compiled requests belong. */
 export interface RequestContext {
-  readonly definition: Pick<HttpJobDefinition, 'baseUrl' | 'caseInsensitive'>
+  readonly definition: Pick<HttpJobDefinition, 'baseUrl' | 'headers' | 'caseInsensitive'>
   /** The definition's headers. Compiled once: what is known of a token's refusal is known by the function that gives it. */
   readonly shared: CompiledHeaders
   readonly isResult?: boolean
@@ -124,10 +124,12 @@ function compileSend(
   const urlOf = compileUrl(request)
   const [json, fields] = [optionalTemplate(body), optionalTemplate(form)]
   const names = envNames([body, form, request.query])
+  // The client knows a whole header for a secret, and not the part that shares one with input: `{input.user}:{env.PASSWORD}`.
+  const headerNames = envNames([request.headers, definition.headers])
   return async (scope, http, timeoutMs) => {
     const [home, baseUrl] = [homeOf(), baseOf()]
     const headers = new URL(baseUrl).origin === new URL(home).origin ? atHome : elsewhere
-    const secrets = readEnv(names)
+    const secrets = [...readEnv(names), ...headerNames.flatMap((name) => process.env[name]?.trim() ?? [])]
     const full = withEnv(scope)
     const url = urlOf(baseUrl, full)
     const answer = await http.send({
