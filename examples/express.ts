@@ -21,7 +21,6 @@ const jobs = createJobTools({ tools: [survey], store: lmdbStore({ path: STORE })
 const handler = toNodeHandler(jobs.handler({ name: 'express-example', version: '1.0.0' }))
 
 const app = express()
-app.use(express.json({ limit: '4mb' }))
 
 // A web page on this machine must not reach the server by DNS rebinding.
 app.use('/mcp', (request, response, next) => {
@@ -31,7 +30,7 @@ app.use('/mcp', (request, response, next) => {
   else response.status(403).json({ error: 'forbidden' })
 })
 
-app.all('/mcp', (request, response) => {
+app.all('/mcp', express.json({ limit: '4mb' }), (request, response) => {
   void handler(request as NodeIncomingMessageLike, response as NodeServerResponseLike, request.body)
 })
 

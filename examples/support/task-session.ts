@@ -42,6 +42,10 @@ export interface TaskSession {
 const INFO = { name: 'task-session', version: '1.0.0' }
 const CAPABILITIES = { elicitation: { form: {}, url: {} }, extensions: { 'io.modelcontextprotocol/tasks': {} } }
 const REQUEST_TIMEOUT_MS = 60_000
+/** How the tap's ids begin. The client's own are numbers, so the two never meet. */
+const OWN_IDS = 'task-'
+/** What may be sent once more when its answer was lost. Not a call: a second call is a second job. */
+const HARMLESS_TWICE = new Set(['tasks/get', 'tasks/cancel'])
 
 type Dispatched = Awaited<ReturnType<RawClientDispatch>>
 type Message = { id?: unknown; method?: unknown; result?: unknown; error?: unknown }
@@ -55,7 +59,7 @@ export async function openTaskSession(options: TaskSessionOptions): Promise<Task
   const protocolVersion = client.getNegotiatedProtocolVersion() ?? ''
   const tasks = createTaskSessionFromClient(client, {
     endpointId,
-    rawDispatch: tap(transport),
+    rawDispatch: tap(client, transport),
     v2RequestFraming: { protocolVersion, clientInfo: INFO, clientCapabilities: CAPABILITIES },
     onInputRequest: async (request) => {
       if (request.kind !== 'elicitation') throw new Error(`this client cannot answer a ${request.kind} request`)
@@ -74,32 +78,44 @@ export async function openTaskSession(options: TaskSessionOptions): Promise<Task
 }
 
 /** Sends requests beside the client, over its transport. */
-function tap(transport: Transport): RawClientDispatch {
+function tap(client: Client, transport: Transport): RawClientDispatch {
   const waiting = new Map<string, { settle: (answer: Dispatched) => void; fail: (error: Error) => void }>()
   const deliver = transport.onmessage
   const closed = transport.onclose
   let sent = 0
   transport.onmessage = (message, extra) => {
     const { id, method, result, error } = message as Message
-    const mine = method === undefined && typeof id === 'string' ? waiting.get(id) : undefined
-    if (!mine) {
+    if (method !== undefined || typeof id !== 'string' || !id.startsWith(OWN_IDS)) {
       deliver?.(message, extra)
       return
     }
-    mine.settle(
-      error === undefined ? { kind: 'result', result: result as never } : { kind: 'error', error: error as never },
-    )
+    // An answer that comes too late finds nobody waiting, and is no business of the client either.
+    waiting
+      .get(id)
+      ?.settle(
+        error === undefined ? { kind: 'result', result: result as never } : { kind: 'error', error: error as never },
+      )
   }
   transport.onclose = () => {
-    for (const { fail } of [...waiting.values()]) fail(new DispatchError('the connection was closed', true))
+    for (const { fail } of [...waiting.values()]) fail(new DispatchError('the connection was closed'))
     closed?.()
   }
+  /** Tells the server that nobody waits any more: over HTTP by ending the request, elsewhere by a message. */
+  const callOff = (id: string, exchange: AbortController, reason: Error) => {
+    exchange.abort(reason)
+    if (transport.hasPerRequestStream) return
+    const params = { requestId: id, reason: reason.message }
+    client.notification({ method: 'notifications/cancelled', params }).catch(() => undefined)
+  }
   return (request, { signal, context } = {}) => {
-    const id = `task-${++sent}`
+    const id = `${OWN_IDS}${++sent}`
+    const { method } = request as { method: string }
+    const lost = (problem: string, cause?: unknown) => new DispatchError(problem, HARMLESS_TWICE.has(method), { cause })
+    const exchange = new AbortController()
     return new Promise<Dispatched>((resolve, reject) => {
       const limit = context?.requestTimeoutMs ?? REQUEST_TIMEOUT_MS
-      const timer = setTimeout(() => fail(new DispatchError(`no answer within ${limit} ms`, true)), limit)
-      const abort = () => fail(signal?.reason instanceof Error ? signal.reason : new DispatchError('aborted'))
+      const timer = setTimeout(() => giveUp(lost(`no answer within ${limit} ms`)), limit)
+      const abort = () => giveUp(signal?.reason instanceof Error ? signal.reason : new DispatchError('aborted'))
       const done = () => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', abort)
@@ -113,20 +129,24 @@ function tap(transport: Transport): RawClientDispatch {
         done()
         reject(error)
       }
-      waiting.set(id, { settle, fail })
+      const giveUp = (error: Error) => {
+        fail(error)
+        callOff(id, exchange, error)
+      }
       if (signal?.aborted) {
-        abort()
+        fail(signal.reason instanceof Error ? signal.reason : new DispatchError('aborted'))
         return
       }
+      waiting.set(id, { settle, fail })
       signal?.addEventListener('abort', abort, { once: true })
       const message = { jsonrpc: '2.0', id, ...(request as object) } as never
       const options = {
         ...(context?.headers ? { headers: { ...context.headers } } : {}),
-        ...(signal ? { requestSignal: signal } : {}),
+        requestSignal: exchange.signal,
+        // After an answer this changes nothing: the promise is settled.
+        onRequestStreamEnd: () => fail(lost('the connection ended before the answer came')),
       }
-      transport
-        .send(message, options)
-        .catch((error: unknown) => fail(new DispatchError(String(error), true, { cause: error })))
+      transport.send(message, options).catch((error: unknown) => fail(lost(String(error), error)))
     })
   }
 }
