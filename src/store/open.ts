@@ -7,10 +7,16 @@ import { BACKEND, type Backend, type KeyvAdapterLike, type StoreInput } from './
 
 const isObject = (value: unknown): value is Record<PropertyKey, unknown> => typeof value === 'object' && value !== null
 
+/** Whether something can be asked for entries, as far as can be seen from outside. */
+function isUsable(value: unknown): boolean {
+  if (value instanceof Map) return true
+  return isObject(value) && ['get', 'set', 'delete'].every((name) => typeof value[name] === 'function')
+}
+
 /** The adapter inside a Keyv instance, and inside the bridge that Keyv 6 puts around older adapters. */
 function adapterOf(input: unknown): unknown {
   let adapter = input
-  while (isObject(adapter) && !(adapter instanceof Map) && isObject(adapter.store)) {
+  while (isObject(adapter) && !(adapter instanceof Map) && isUsable(adapter.store)) {
     const isKeyv =
       typeof adapter.get === 'function' && ('opts' in adapter || 'hooks' in adapter || 'namespace' in adapter)
     if (!isKeyv && adapter.constructor?.name !== 'KeyvBridgeAdapter') break
@@ -56,9 +62,7 @@ export async function openBackend(
     return (adapter as { [BACKEND](): Promise<Backend> })[BACKEND]()
   if (isObject(adapter) && isRedisAdapter(adapter)) return redisBackend(adapter, options)
   if (isObject(adapter) && isPostgresAdapter(adapter)) return postgresBackend(adapter, options)
-  if (isObject(adapter) && ['get', 'set', 'delete'].every((name) => typeof adapter[name] === 'function')) {
-    return keyvBackend(adapter as unknown as KeyvAdapterLike, options)
-  }
+  if (isUsable(adapter)) return keyvBackend(adapter as KeyvAdapterLike, options)
   throw new StoreError(
     '`store` is neither a Keyv instance nor a Keyv storage adapter. Give one, or lmdbStore({ path }).',
   )

@@ -1,4 +1,4 @@
-import { timed } from './keyv.js'
+import { CALL_LIMIT_MS, timed } from './call.js'
 import type { Backend, Bus, KeyValue } from './types.js'
 
 /** A `@keyv/postgres` adapter, as far as it is used. */
@@ -13,7 +13,6 @@ export function isPostgresAdapter(adapter: object): adapter is PostgresAdapter {
   return typeof query === 'function' && opts?.dialect === 'postgres'
 }
 
-const CALL_LIMIT_MS = 2_000
 const PAGE = 500
 /** Expired rows are dropped at most this often, at most so many at a time, along with a write. */
 const CLEAN_EVERY_MS = 60_000

@@ -1,4 +1,4 @@
-import { KEY_PREFIX, timed } from './keyv.js'
+import { CALL_LIMIT_MS, KEY_PREFIX, timed } from './call.js'
 import type { Backend, Bus, KeyValue } from './types.js'
 
 /** The part of a node-redis client (4 or 5) that is used. */
@@ -31,7 +31,6 @@ export function isRedisAdapter(adapter: object): adapter is RedisAdapter {
   return typeof client === 'object' && client !== null && 'eval' in client && 'publish' in client
 }
 
-const CALL_LIMIT_MS = 2_000
 const SCAN_COUNT = 500
 const CHANNEL = `${KEY_PREFIX}changes`
 
